@@ -10,7 +10,7 @@ from portagpu.blas.gemm.core.alignment import new_aligned_rows, swapped
 from portagpu.blas.gemm.core.fusion import Fusion
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.kernel_arguments import ALPHA, ALPHA_AND_BETA, SUM, Complex, Factors, Matrix
-from portagpu.blas.gemm.core.operands import index_type, operand, real_dtype, real_flat
+from portagpu.blas.gemm.core.operands import index_type, placed_operand, real_dtype, real_flat
 from portagpu.blas.gemm.kernels.epilogue import finish_elements, scale_elements
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.copies import copy_strided
@@ -31,7 +31,7 @@ def scale(c: DeviceNDArray, beta: complex, stream: Stream) -> None:
         return
     matrix = swapped(c) if order == "F" else c
     m, n = matrix.shape[-2:]
-    x = operand(matrix)
+    x = placed_operand(matrix)
     is_complex = c.dtype.kind == "c"
     width = 2 if is_complex and (beta == 0 or np.imag(beta) == 0) else 1
     pairs = 2 if is_complex else 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from portagpu.blas.gemm.core.operands import index_type, with_strides
+from portagpu.blas.gemm.core.operands import index_type, placed
 from portagpu.runtime.arrays.array import DeviceNDArray
 
 
@@ -25,5 +25,5 @@ def vector_of(x: DeviceNDArray, number: Any = None) -> Vector:
     (n,), (stride,), item = x.shape, x.strides, x.itemsize
     step = stride // item if n > 1 else 1
     below = (n - 1) * -stride if n > 1 and stride < 0 else 0  # bytes from the lowest element to the first one
-    memory = with_strides(x, (abs(step) * (n - 1) + 1 if n else 0,), (item,), first=-below)
+    memory = placed(x, abs(step) * (n - 1) + 1 if n else 0, -below)
     return Vector(memory, kind(below // item), kind(step))

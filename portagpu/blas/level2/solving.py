@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.blas.gemm.core.operands import placed
 from portagpu.blas.gemm.core.vector_registers import native_lanes
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.level1.vectors import vector_of
-from portagpu.blas.level2.products.form import Sheet
+from portagpu.blas.level2.products.call import sheet_of
+from portagpu.blas.level2.products.form import LOWER, READ, UNIT, UPPER
 from portagpu.blas.level2.products.product import Lines
-from portagpu.blas.level2.solve_kernels import Solve, Step, solve_step
+from portagpu.blas.level2.solve_kernels import Solve, Step, Triangle, solve_step
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import MissingCapabilityError
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -47,13 +49,13 @@ def solve_lines(
         raise MissingCapabilityError(
             f"{x.context.device.name} cannot solve systems of {x.dtype}", hint="use float32 or complex64"
         )
-    left = workspaces.of(stream, "level2 left", (n,), x.dtype)
+    left = placed(workspaces.of(stream, "level2 left", (n,), x.dtype))
     copy_strided(x, left, stream)
     kind = np.uint64 if memory.is_large or x.is_large else np.uint32
-    solve = _solve_of(x.dtype, caps)._replace(
-        lower=lower, unit=unit, conjugate=conjugate and x.dtype.kind == "c", rows=rows, layout=found.layout
-    )
-    sheet, target = Sheet(memory, kind(found.pitch)), vector_of(x)
+    solve = _solve_of(x.dtype, caps)._replace(rows=rows)
+    steps = found.pitch, found.growth
+    sheet = sheet_of(placed(memory), kind, steps, LOWER if lower else UPPER, UNIT if unit else READ)
+    triangle, target = Triangle(sheet, np.int32(conjugate)), vector_of(x)
     for number in range(-(-n // solve.width)):
         if lower:
             begin = number * solve.width
@@ -66,22 +68,22 @@ def solve_lines(
         strip = _strip(last - first, solve, caps)
         blocks = max(1, -(-(last - first) // strip))
         step = Step(kind(begin), kind(end), kind(first), kind(last))
-        solve_step[blocks, solve.threads, stream](sheet, left, target, step, kind(strip), solve)
+        solve_step[blocks, solve.threads, stream](triangle, left, target, step, kind(strip), solve)
 
 
 def _solve_of(dtype: np.dtype[Any], caps: Capabilities) -> Solve:
     """Threads, vectors and unknowns of a step: a thread that walks, or many side by side."""
     width = _WIDTH
     is_complex = dtype.kind == "c"
-    nothing: dict[str, Any] = {"lower": True, "unit": False, "conjugate": False, "rows": True, "number": dtype.type}
+    known: dict[str, Any] = {"rows": True, "number": dtype.type, "is_complex": is_complex}
     if not caps.local_memory_dedicated:
         lanes = 1 if is_complex else native_lanes(caps, dtype.itemsize)
         vector = None if is_complex else vector_type(dtype.name, lanes)
-        return Solve(width=_WIDTH_OF_WALK, threads=1, lanes=lanes, vector=vector, staged=False, **nothing)
+        return Solve(width=_WIDTH_OF_WALK, threads=1, lanes=lanes, vector=vector, staged=False, **known)
     while width > 8 and width * (width + 1) * dtype.itemsize > min(_STAGED_BYTES, caps.local_memory_static // 2):
         width //= 2
     threads = min(_THREADS, caps.max_work_group_size)
-    return Solve(width=width, threads=threads, lanes=1, vector=None, staged=True, **nothing)
+    return Solve(width=width, threads=threads, lanes=1, vector=None, staged=True, **known)
 
 
 def _strip(rows: int, solve: Solve, caps: Capabilities) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 from portagpu.blas.gemm.core.alignment import new_aligned_rows
 from portagpu.blas.gemm.core.interface import order_of
-from portagpu.blas.gemm.core.operands import flat, span_of
+from portagpu.blas.gemm.core.operands import placed
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.level2.products.product import Lines
 from portagpu.blas.level2.solving import solve_lines
@@ -42,7 +42,7 @@ def trsv(
         a, order = new_aligned_rows(a, stream), "C"
     n, rows = x.size, order == "C"
     pitch = a.strides[0 if rows else 1] // a.itemsize if n > 1 else 1
-    found = Lines(flat(a, span_of(a)), n, n, pitch)
+    found = Lines(placed(a), n, n, pitch)
     solve_lines(found, x, stream, rows=rows, lower=lower, unit=unit, conjugate=conjugate)
 
 

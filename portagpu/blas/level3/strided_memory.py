@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portagpu.blas.gemm.core.operands import placed
 from portagpu.runtime.arrays.array import DeviceNDArray
 
 
@@ -43,23 +44,7 @@ def strided(matrix: DeviceNDArray, kind: Any, *, backwards: tuple[int, ...] = ()
         steps[axis] = -steps[axis]
     mask = (1 << 8 * np.dtype(kind).itemsize) - 1
     down, right, batch = (kind(s & mask) for s in (*steps[-2:], steps[0] if matrix.ndim == 3 else 0))
-    return Strided(_memory(matrix, lowest, highest - lowest + 1), kind(first), down, right, batch)
-
-
-def _memory(matrix: DeviceNDArray, lowest: int, extent: int) -> DeviceNDArray:
-    """So many elements from the ``lowest`` on, seen from the first; kernels are the same ones wherever it begins."""
-    return DeviceNDArray(
-        (extent,),
-        matrix.dtype,
-        (matrix.itemsize,),
-        matrix.buffer,
-        matrix.context,
-        offset=matrix.offset + lowest * matrix.itemsize,
-        base=matrix if matrix.base is None else matrix.base,
-        stream=matrix.stream,
-        allocation_key=matrix.allocation_key,
-        shifted=True,
-    )
+    return Strided(placed(matrix, highest - lowest + 1, lowest * item), kind(first), down, right, batch)
 
 
 def batch_of(matrix: DeviceNDArray) -> int:

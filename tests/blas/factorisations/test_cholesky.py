@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from matrices_in_memory import Placed, only_triangle, random
+from option_pairs import in_short
 
 from portagpu import cuda
 from portagpu.blas.factorisations.cholesky import potrf, potrs
 
 SIZES = [1, 5, 8, 16, 31, 64, 65, 130, 257]
+DTYPES = in_short(["float32", "float64", "complex64", "complex128"], "float32", "complex128")
 MOST = 30  # of scaled residuals
 
 
@@ -46,7 +48,7 @@ def check(n, dtype, order, lower, stream, batch=(), right=3):
 
 @pytest.mark.one_device(fast=True)
 @pytest.mark.each_value
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("lower", [True, False])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_factors(device, memory, stream, dtype, lower, order):
@@ -57,7 +59,7 @@ def test_factors(device, memory, stream, dtype, lower, order):
 
 @pytest.mark.one_device(fast=True)
 @pytest.mark.each_value
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize("dtype", in_short(["float32", "float64", "complex64"], "float64"))
 def test_batches(device, memory, stream, dtype):
     for n, count in [(1, 3), (7, 40), (16, 9), (33, 5), (64, 3), (150, 2), (300, 2)]:
         check(n, dtype, "C", True, stream, (count,))
@@ -65,6 +67,7 @@ def test_batches(device, memory, stream, dtype):
 
 
 @pytest.mark.oclgrind
+@pytest.mark.one_device
 def test_small(device, memory, stream):
     check(18, "float32", "C", True, stream, (3,), right=2)
     check(9, "complex64", "F", False, stream, right=2)

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 import scipy.linalg.lapack
 from matrices_in_memory import random
+from option_pairs import in_short
 
 from portagpu import cuda, errors, lapack
 
 pytestmark = pytest.mark.one_device(fast=True)
 theirs = scipy.linalg.lapack
+DTYPES = {"s": "float32", "d": "float64", "c": "complex64", "z": "complex128"}
 
 
 def near(found, expected):
@@ -26,8 +28,9 @@ def on_host(found):
     return [x.copy_to_host() for x in found]
 
 
-@pytest.mark.parametrize("letter, dtype", [("s", "float32"), ("d", "float64"), ("c", "complex64"), ("z", "complex128")])
-def test_results(device, letter, dtype):
+@pytest.mark.parametrize("letter", in_short(DTYPES, "s", "z"))
+def test_results(device, letter):
+    dtype = DTYPES[letter]
     generator = np.random.default_rng(0)
     a = random(generator, (20, 20), dtype)
     p = (a @ a.conj().T + 20 * np.eye(20)).astype(dtype)
@@ -111,8 +114,9 @@ def test_functions_found_by_name(device):
     assert (potrf.typecode, potrf.module_name, getrf.__name__) == ("c", "flapack", "cgetrf")
 
 
-@pytest.mark.parametrize("letter, dtype", [("s", "float32"), ("d", "float64"), ("c", "complex64"), ("z", "complex128")])
-def test_orthogonal_factors(device, letter, dtype):
+@pytest.mark.parametrize("letter", in_short(DTYPES, "s", "z"))
+def test_orthogonal_factors(device, letter):
+    dtype = DTYPES[letter]
     generator = np.random.default_rng(0)
     is_complex = letter in "cz"
     multiply, form = ("unmqr", "ungqr") if is_complex else ("ormqr", "orgqr")

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 import scipy.linalg
 from matrices_in_memory import Placed, random
+from option_pairs import in_short
 
 from portagpu import cuda
 from portagpu.blas.factorisations.lu import getrf, getrs
 
 SHAPES = [(1, 1), (5, 5), (8, 8), (9, 40), (40, 9), (33, 33), (64, 64), (65, 130), (130, 65), (257, 257)]
+DTYPES = in_short(["float32", "float64", "complex64", "complex128"], "float32", "complex128")
 MOST = 30  # of scaled residuals
 
 
@@ -57,7 +59,7 @@ def check(m, n, dtype, order, stream, batch=(), solved=True):
 
 @pytest.mark.one_device(fast=True)
 @pytest.mark.each_value
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_factors(device, memory, stream, dtype, order):
     for m, n in SHAPES:

@@ -3,9 +3,31 @@
 from __future__ import annotations
 
 import numpy as np
+from option_pairs import in_short
+
+from portagpu import cuda
 
 DTYPES = {"s": np.float32, "d": np.float64, "c": np.complex64, "z": np.complex128}
 FACTORS = {"s": (1.5, -0.5), "d": (1.5, -0.5), "c": (1.5 - 0.5j, 0.5 + 2j), "z": (1.5 - 0.5j, 0.5 + 2j)}
+
+SIZES = (1, 2, 7, 16, 33, 64, 129, 257)
+INCREMENTS = (1, -1, 2, -2)
+
+
+LETTERS = in_short(DTYPES, "s", "z")
+
+
+def sizes_for(device):
+    """A simulator takes minutes for large ones: there, only one is more than a block on GPUs."""
+    return (1, 2, 7, 130, 16, 33, 3, 65) if device.platform == "Oclgrind" else SIZES
+
+
+def moved(on_device, *arrays):
+    return [cuda.to_device(x) if on_device else x for x in arrays]
+
+
+def host(x):
+    return x.copy_to_host() if hasattr(x, "copy_to_host") else x
 
 
 def numbers(generator, shape, dtype):

@@ -6,7 +6,22 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from level2_arrays import DTYPES, FACTORS, close, elements, numbers, op, spread, wide
+from level2_arrays import (
+    DTYPES,
+    FACTORS,
+    INCREMENTS,
+    LETTERS,
+    close,
+    elements,
+    host,
+    moved,
+    numbers,
+    op,
+    sizes_for,
+    spread,
+    wide,
+)
+from option_pairs import options_of
 
 import portagpu.blas as blas
 from portagpu import cuda, errors
@@ -15,7 +30,6 @@ from portagpu.blas.level2.bands.row_variant import RowConfig
 from portagpu.blas.level2.bands.solve import solve
 from portagpu.blas.level2.bands.storage import band, general, symmetric, triangular_band
 
-INCREMENTS = (1, -1, 2, -2)
 pytestmark = pytest.mark.each_value
 
 
@@ -43,14 +57,6 @@ def ordered(array, how):
     return view
 
 
-def moved(on_device, *arrays):
-    return [cuda.to_device(x) if on_device else x for x in arrays]
-
-
-def host(x):
-    return x.copy_to_host() if hasattr(x, "copy_to_host") else x
-
-
 def whole_of(dense, symmetry):
     """The matrix of which an upper triangle is given."""
     above = np.triu(dense, 1)
@@ -69,49 +75,62 @@ def triangle_of(generator, n, k, lower, dtype):
 
 
 @pytest.mark.oclgrind
-@pytest.mark.parametrize("letter", DTYPES)
-@pytest.mark.parametrize("on_device", [False, True])
-def test_gbmv(device, letter, on_device):
+@pytest.mark.one_device
+@pytest.mark.parametrize("letter", LETTERS)
+def test_gbmv(device, letter):
     dtype, (alpha, beta) = DTYPES[letter], FACTORS[letter]
     generator, function = np.random.default_rng(1), getattr(blas, f"{letter}gbmv")
     shapes = [(1, 1), (7, 5), (5, 7), (33, 40), (129, 64), (64, 200), (257, 257), (90, 91)]
-    for turn in range(24):
+    if device.platform == "Oclgrind":  # a simulator takes minutes for large ones
+        shapes = [(1, 1), (7, 5), (5, 7), (33, 40), (70, 24), (24, 90), (40, 40), (30, 31)]
+    for turn, options in enumerate(
+        options_of(
+            trans=(0, 1, 2),
+            incx=INCREMENTS,
+            incy=INCREMENTS,
+            overwrite_y=(0, 1),
+            added=(False, True),
+            order=(0, 1, 2),
+            on_device=(False, True),
+        )
+    ):
         m, n = shapes[turn % 8]
         below, above = (0, 3, 1, 20, 300)[turn % 5], (2, 0, 1, 130, 5, 9)[turn % 6]
-        trans, incx, incy = turn % 3, INCREMENTS[turn % 4], INCREMENTS[turn // 4 % 4]
+        added, order, on_device = (options.pop(name) for name in ("added", "order", "on_device"))
+        trans, incx, incy, overwrite = options.values()
         dense, stored = banded(generator, (m, n), below, above, dtype)
         rows, columns = op(dense, trans).shape
         x, y = numbers(generator, columns, dtype), numbers(generator, rows, dtype)
-        scale = beta if turn % 4 else 0
+        scale = beta if added else 0
         target = spread(y if scale else np.full_like(y, np.nan), incy, 2)
-        options = {"trans": trans, "incx": incx, "offx": 1, "incy": incy, "offy": 2, "overwrite_y": turn % 2}
-        a = cuda.to_device(np.asarray(stored, order="CF"[turn % 2])) if on_device else ordered(stored, turn % 3)
-        dx, dy = moved(on_device, spread(x, incx, 1), target)
-        found = function(m, n, below, above, alpha, a, dx, beta=scale, y=dy, **options)
+        a, dx, dy = moved(on_device, ordered(stored, order), spread(x, incx, 1), target)
+        found = function(m, n, below, above, alpha, a, dx, beta=scale, y=dy, offx=1, offy=2, **options)
         got, inside = elements(host(found), rows, incy, 2)
         exact = op(dense.astype(wide(dtype)), trans)
         wanted = alpha * (exact @ x.astype(wide(dtype))) + scale * (y.astype(wide(dtype)) if scale else 0)
         assert close(got, wanted, abs(alpha) * (np.abs(exact) @ np.abs(x)) + abs(scale) * np.abs(y)), (m, n, options)
         assert np.isnan(host(found)[~inside]).all()
-        assert not on_device or (found is dy) == bool(turn % 2)
+        assert not on_device or (found is dy) == bool(overwrite)
 
 
 @pytest.mark.oclgrind
-@pytest.mark.parametrize("letter", DTYPES)
-@pytest.mark.parametrize("on_device", [False, True])
-def test_sbmv_and_hbmv(device, letter, on_device):
+@pytest.mark.parametrize("letter", LETTERS)
+def test_sbmv_and_hbmv(device, letter):
     dtype, (alpha, beta) = DTYPES[letter], FACTORS[letter]
     generator, hermitian = np.random.default_rng(2), letter in "cz"
     function = getattr(blas, f"{letter}{'hbmv' if hermitian else 'sbmv'}")
-    for turn in range(12):
-        n, k = (1, 2, 33, 129, 257, 64)[turn % 6], (0, 1, 5, 200)[turn // 2 % 4]
-        lower, incx, incy = turn % 2, INCREMENTS[turn % 4], INCREMENTS[turn // 4 % 4]
+    for turn, options in enumerate(
+        options_of(
+            incx=INCREMENTS, incy=INCREMENTS, lower=(0, 1), k=(0, 1, 5, 200), order=(0, 1), on_device=(False, True)
+        )
+    ):
+        n, (incx, incy, lower, k, order, on_device) = sizes_for(device)[turn % 8], options.values()
         dense, stored = banded(generator, (n, n), k * lower, k * (not lower), dtype)
         if hermitian:
             stored[k * (not lower)].imag = np.nan  # of the diagonal, not read
         whole = whole_of(dense.T.conj() if lower and hermitian else dense.T if lower else dense, 1 + hermitian)
         x, y = numbers(generator, n, dtype), numbers(generator, n, dtype)
-        a, dx, dy = moved(on_device, ordered(stored, turn // 2 % 2), spread(x, incx, 1), spread(y, incy, 2))
+        a, dx, dy = moved(on_device, ordered(stored, order), spread(x, incx, 1), spread(y, incy, 2))
         found = function(k, alpha, a, dx, incx, 1, beta, dy, incy, 2, lower)
         got, inside = elements(host(found), n, incy, 2)
         wanted = alpha * (whole.astype(wide(dtype)) @ x) + beta * y.astype(wide(dtype))
@@ -120,22 +139,34 @@ def test_sbmv_and_hbmv(device, letter, on_device):
 
 
 @pytest.mark.oclgrind
-@pytest.mark.parametrize("letter", DTYPES)
-@pytest.mark.parametrize("on_device", [False, True])
-def test_tbmv_and_tbsv(device, letter, on_device):
+@pytest.mark.one_device
+@pytest.mark.parametrize("letter", LETTERS)
+def test_tbmv_and_tbsv(device, letter):
     dtype, generator = DTYPES[letter], np.random.default_rng(3)
-    for turn in range(16):
-        n, k = (1, 2, 33, 129, 257, 64)[turn % 6], (0, 1, 5, 300)[turn // 3 % 4]
-        lower, trans, unit, increment = turn % 2, turn % 3, turn // 4 % 2, INCREMENTS[turn // 3 % 4]
+    for turn, options in enumerate(
+        options_of(
+            incx=INCREMENTS,
+            lower=(0, 1),
+            trans=(0, 1, 2),
+            diag=(0, 1),
+            k=(0, 1, 5, 300),
+            order=(0, 1),
+            on_device=(False, True),
+        )
+    ):
+        n, (k, order, on_device) = (
+            sizes_for(device)[turn % 8],
+            (options.pop(name) for name in ("k", "order", "on_device")),
+        )
+        increment, lower, trans, unit = options.values()
         dense, stored = triangle_of(generator, n, k, lower, dtype)
         if unit:
             np.fill_diagonal(dense, 1)
             stored[k * (not lower)] = np.nan
         exact, x = op(dense.astype(wide(dtype)), trans), numbers(generator, n, dtype)
-        options = {"incx": increment, "offx": 1, "lower": lower, "trans": trans, "diag": unit}
-        a, dx = moved(on_device, ordered(stored, turn // 2 % 2), spread(x, increment, 1))
+        a, dx = moved(on_device, ordered(stored, order), spread(x, increment, 1))
         for name in ("tbmv", "tbsv"):
-            whole = host(getattr(blas, letter + name)(k, a, dx, **options))
+            whole = host(getattr(blas, letter + name)(k, a, dx, offx=1, **options))
             got, inside = elements(whole, n, increment, 1)
             assert np.isnan(whole[~inside]).all()
             if name == "tbmv":

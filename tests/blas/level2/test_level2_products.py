@@ -4,62 +4,80 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from level2_arrays import DTYPES, FACTORS, close, elements, numbers, op, spread, triangle, wide
+from level2_arrays import (
+    DTYPES,
+    FACTORS,
+    INCREMENTS,
+    LETTERS,
+    close,
+    elements,
+    host,
+    moved,
+    numbers,
+    op,
+    sizes_for,
+    spread,
+    triangle,
+    wide,
+)
+from option_pairs import options_of
 
 import portagpu.blas as blas
 from portagpu import cuda
 
-SIZES = (1, 2, 7, 16, 33, 64, 129, 257)
-INCREMENTS = (1, -1, 2, -2)
 pytestmark = pytest.mark.each_value
 
 
-def _moved(on_device, *arrays):
-    return [cuda.to_device(x) if on_device else x for x in arrays]
-
-
-def _host(x):
-    return x.copy_to_host() if hasattr(x, "copy_to_host") else x
-
-
 @pytest.mark.oclgrind
-@pytest.mark.parametrize("letter", DTYPES)
-@pytest.mark.parametrize("on_device", [False, True])
-def test_gemv(device, letter, on_device):
+@pytest.mark.parametrize("letter", LETTERS)
+def test_gemv(device, letter):
     dtype, (alpha, beta) = DTYPES[letter], FACTORS[letter]
     generator = np.random.default_rng(3)
     function = getattr(blas, f"{letter}gemv")
-    for turn in range(24):
-        m, n = SIZES[turn % 8], SIZES[(turn * 3 + 1) % 8]
-        trans, incx, incy = turn % 3, INCREMENTS[turn % 4], INCREMENTS[turn // 4 % 4]
-        a = np.asarray(numbers(generator, (m, n), dtype), order="CF"[turn % 2])
+    sizes = sizes_for(device)
+    for turn, options in enumerate(
+        options_of(
+            trans=(0, 1, 2),
+            incx=INCREMENTS,
+            incy=INCREMENTS,
+            order="CF",
+            added=(False, True),
+            overwrite_y=(0, 1),
+            on_device=(False, True),
+        )
+    ):
+        m, n = sizes[turn % 8], sizes[(turn * 3 + 1) % 8]
+        order, added, on_device = (options.pop(name) for name in ("order", "added", "on_device"))
+        trans, incx, incy = options["trans"], options["incx"], options["incy"]
+        a = np.asarray(numbers(generator, (m, n), dtype), order=order)
         rows, columns = op(a, trans).shape
         x, y = numbers(generator, columns, dtype), numbers(generator, rows, dtype)
-        scale = beta if turn % 5 else 0
+        scale = beta if added else 0
         given = spread(y if scale else np.full_like(y, np.nan), incy, 2)
-        options = {"trans": trans, "incx": incx, "offx": 1, "incy": incy, "offy": 2}
-        d, dx, dy = _moved(on_device, a, spread(x, incx, 1), given)
-        found = function(alpha, d, dx, beta=scale, y=dy, overwrite_y=turn % 2, **options)
-        got, inside = elements(_host(found), rows, incy, 2)
+        d, dx, dy = moved(on_device, a, spread(x, incx, 1), given)
+        found = function(alpha, d, dx, beta=scale, y=dy, offx=1, offy=2, **options)
+        got, inside = elements(host(found), rows, incy, 2)
         exact = op(a.astype(wide(dtype)), trans)
         wanted = alpha * (exact @ x.astype(wide(dtype))) + scale * (y.astype(wide(dtype)) if scale else 0)
         bound = abs(alpha) * (np.abs(exact) @ np.abs(x)) + abs(scale) * np.abs(y)
         assert close(got, wanted, bound), (m, n, options)
-        assert np.isnan(_host(found)[~inside]).all()
+        assert np.isnan(host(found)[~inside]).all()
         if on_device:
-            assert (found is dy) == bool(turn % 2)
+            assert (found is dy) == bool(options["overwrite_y"])
 
 
 @pytest.mark.oclgrind
-@pytest.mark.parametrize("letter", DTYPES)
-@pytest.mark.parametrize("on_device", [False, True])
-def test_symv_and_hemv(device, letter, on_device):
+@pytest.mark.parametrize("letter", LETTERS)
+def test_symv_and_hemv(device, letter):
     dtype, (alpha, beta) = DTYPES[letter], FACTORS[letter]
     generator = np.random.default_rng(4)
     hermitian = letter in "cz"
     function = getattr(blas, f"{letter}{'hemv' if hermitian else 'symv'}")
-    for turn in range(16):
-        n, lower, incx, incy = SIZES[turn % 8], turn // 2 % 2, INCREMENTS[turn % 4], INCREMENTS[turn // 4 % 4]
+    sizes = sizes_for(device)
+    for turn, options in enumerate(
+        options_of(incx=INCREMENTS, incy=INCREMENTS, lower=(0, 1), order="CF", on_device=(False, True))
+    ):
+        n, (incx, incy, lower, order, on_device) = sizes[turn % 8], options.values()
         exact, planted = triangle(numbers(generator, (n, n), dtype), lower)
         diagonal = np.diag(exact).real
         if hermitian:
@@ -67,36 +85,38 @@ def test_symv_and_hemv(device, letter, on_device):
         whole = exact + op(exact, 2 if hermitian else 1)
         np.fill_diagonal(whole, diagonal if hermitian else np.diag(exact))
         x, y = numbers(generator, n, dtype), numbers(generator, n, dtype)
-        d, dx, dy = _moved(on_device, np.asarray(planted, order="CF"[turn % 2]), spread(x, incx, 1), spread(y, incy, 2))
+        d, dx, dy = moved(on_device, np.asarray(planted, order=order), spread(x, incx, 1), spread(y, incy, 2))
         found = function(alpha, d, dx, beta, dy, 1, incx, 2, incy, lower)
-        got, inside = elements(_host(found), n, incy, 2)
+        got, inside = elements(host(found), n, incy, 2)
         wanted = alpha * (whole @ x.astype(wide(dtype))) + beta * y.astype(wide(dtype))
         assert close(got, wanted, abs(alpha) * (np.abs(whole) @ np.abs(x)) + abs(beta) * np.abs(y)), (n, lower)
-        assert np.isnan(_host(found)[~inside]).all()
+        assert np.isnan(host(found)[~inside]).all()
 
 
 @pytest.mark.oclgrind
-@pytest.mark.parametrize("letter", DTYPES)
-@pytest.mark.parametrize("on_device", [False, True])
-def test_trmv_and_trsv(device, letter, on_device):
+@pytest.mark.one_device
+@pytest.mark.parametrize("letter", LETTERS)
+def test_trmv_and_trsv(device, letter):
     dtype = DTYPES[letter]
     generator = np.random.default_rng(5)
-    for turn in range(24):
-        n, lower, trans, unit = SIZES[turn % 8], turn // 2 % 2, turn % 3, turn // 4 % 2
-        increment = INCREMENTS[turn // 3 % 4]
+    sizes = sizes_for(device)
+    for turn, options in enumerate(
+        options_of(incx=INCREMENTS, trans=(0, 1, 2), lower=(0, 1), diag=(0, 1), order="CF", on_device=(False, True))
+    ):
+        n, order, on_device = sizes[turn % 8], options.pop("order"), options.pop("on_device")
+        increment, trans, lower, unit = options.values()
         exact, planted = triangle(numbers(generator, (n, n), dtype) / n + np.eye(n, dtype=dtype) * 2, lower, unit)
         t, x = op(exact, trans), numbers(generator, n, dtype)
-        options = {"incx": increment, "offx": 1, "lower": lower, "trans": trans, "diag": unit}
-        d, dx = _moved(on_device, np.asarray(planted, order="CF"[turn % 2]), spread(x, increment, 1))
+        d, dx = moved(on_device, np.asarray(planted, order=order), spread(x, increment, 1))
         for name in ("trmv", "trsv"):
-            whole = _host(getattr(blas, letter + name)(d, dx, **options))
+            whole = host(getattr(blas, letter + name)(d, dx, offx=1, **options))
             got, inside = elements(whole, n, increment, 1)
             assert np.isnan(whole[~inside]).all()
             if name == "trmv":
                 assert close(got, t @ x.astype(wide(dtype)), np.abs(t) @ np.abs(x)), (n, options)
             else:
                 assert close(t @ got.astype(wide(dtype)), x, np.abs(t) @ np.abs(got) + np.abs(x)), (n, options)
-    assert (getattr(blas, f"{letter}trmv")(d, dx, overwrite_x=1, **options) is dx) or not on_device
+        assert (getattr(blas, f"{letter}trmv")(d, dx, offx=1, overwrite_x=1, **options) is dx) or not on_device
 
 
 @pytest.mark.parametrize("letter", ["s", "z"])

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from level2_arrays import DTYPES, FACTORS, close, numbers, spread, triangle, wide
+from level2_arrays import DTYPES, FACTORS, INCREMENTS, LETTERS, close, host, numbers, sizes_for, spread, triangle, wide
+from option_pairs import options_of
 
 import portagpu.blas as blas
 from portagpu import cuda
 
-SIZES = (1, 2, 7, 16, 33, 65, 130, 257)
 pytestmark = pytest.mark.each_value
 
 
-def _host(x):
-    return x.copy_to_host() if hasattr(x, "copy_to_host") else x
-
-
 @pytest.mark.oclgrind
-@pytest.mark.parametrize("letter", DTYPES)
-@pytest.mark.parametrize("on_device", [False, True])
-def test_ger(device, letter, on_device):
+@pytest.mark.parametrize("letter", LETTERS)
+def test_ger(device, letter):
     dtype, alpha = DTYPES[letter], FACTORS[letter][0]
-    generator, move = np.random.default_rng(8), cuda.to_device if on_device else np.asarray
+    generator, sizes = np.random.default_rng(8), sizes_for(device)
     for name in ("ger",) if letter in "sd" else ("geru", "gerc"):
         function = getattr(blas, letter + name)
         for turn in range(8):
-            m, n = SIZES[turn], SIZES[(turn * 3 + 1) % 8]
+            m, n = sizes[turn], sizes[(turn * 3 + 1) % 8]
+            on_device = turn // 2 % 2
+            move = cuda.to_device if on_device else np.asarray
             x, y = numbers(generator, m, dtype), numbers(generator, n, dtype)
             around = np.full((m + 2, n + 3), np.nan, dtype, order="CF"[turn % 2])
             a = around[1:-1, 2:-1]
@@ -36,20 +33,20 @@ def test_ger(device, letter, on_device):
             held = move(around)
             target = held[1:-1, 2:-1]
             found = function(alpha, move(x), move(y), incy=-1, a=target, overwrite_a=1)
-            assert close(_host(found), wanted, bound)
-            assert np.isnan(_host(held)).sum() == around.size - m * n
+            assert close(host(found), wanted, bound)
+            assert np.isnan(host(held)).sum() == around.size - m * n
             assert (found is target) or not on_device
-            assert close(_host(function(alpha, move(x), move(y), 1, -1)), alpha * exact, abs(alpha) * np.abs(exact))
+            assert close(host(function(alpha, move(x), move(y), 1, -1)), alpha * exact, abs(alpha) * np.abs(exact))
 
 
 @pytest.mark.oclgrind
-@pytest.mark.parametrize("letter", DTYPES)
-@pytest.mark.parametrize("on_device", [False, True])
-def test_updates_of_a_triangle(device, letter, on_device):
+@pytest.mark.parametrize("letter", LETTERS)
+def test_updates_of_a_triangle(device, letter):
     dtype, alpha = DTYPES[letter], FACTORS[letter][0]
-    generator, move = np.random.default_rng(9), cuda.to_device if on_device else np.asarray
-    for turn in range(16):
-        n, lower, increment = SIZES[turn % 8], turn // 2 % 2, (1, -1, 2, -2)[turn % 4]
+    generator, sizes = np.random.default_rng(9), sizes_for(device)
+    for turn, options in enumerate(options_of(increment=INCREMENTS, lower=(0, 1), order="CF", on_device=(False, True))):
+        n, (increment, lower, order, on_device) = sizes[turn % 8], options.values()
+        move = cuda.to_device if on_device else np.asarray
         exact, planted = triangle(numbers(generator, (n, n), dtype), lower)
         x, y = (numbers(generator, n, dtype) for _ in range(2))
         gx, gy = spread(x, increment, 1), spread(y, -increment, 1)
@@ -72,13 +69,13 @@ def test_updates_of_a_triangle(device, letter, on_device):
             vectors = (move(gx), move(gy))[: 2 if name.endswith("2") else 1]
             options = {"incx": increment, "offx": 1, "n": n, "lower": lower}
             options |= {"incy": -increment, "offy": 1} if name.endswith("2") else {}
-            d = move(np.asarray(given, order="CF"[turn % 2]))
-            found = _host(function(alpha, *vectors, a=d, **options))
+            d = move(np.asarray(given, order=order))
+            found = host(function(alpha, *vectors, a=d, **options))
             there = np.tril(np.ones((n, n), bool)) if lower else np.triu(np.ones((n, n), bool))
             assert np.isnan(found[~there]).all()
             assert close(found[there], (old + added)[there], (np.abs(old) + size)[there]), (name, n, options)
             assert not hermitian or (np.diag(found).imag == 0).all()
-            fresh = _host(function(alpha, *vectors, **options))
+            fresh = host(function(alpha, *vectors, **options))
             assert (fresh[~there] == 0).all() and close(fresh[there], added[there], size[there])
 
 

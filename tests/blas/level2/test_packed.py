@@ -6,7 +6,23 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from level2_arrays import DTYPES, FACTORS, close, elements, numbers, op, spread, triangle, wide
+from level2_arrays import (
+    DTYPES,
+    FACTORS,
+    INCREMENTS,
+    LETTERS,
+    close,
+    elements,
+    host,
+    moved,
+    numbers,
+    op,
+    sizes_for,
+    spread,
+    triangle,
+    wide,
+)
+from option_pairs import in_short, options_of
 
 import portagpu.blas as blas
 from portagpu import cuda, errors
@@ -14,8 +30,7 @@ from portagpu.blas.level2.products.form import LOWER, REAL, UPPER
 from portagpu.blas.level2.products.product import Use, multiply_packed
 from portagpu.blas.level2.products.tile_variant import TileConfig
 
-SIZES = (1, 2, 7, 16, 33, 64, 129, 257)
-INCREMENTS = (1, -1, 2, -2)
+PLACES = ("host", "device", "gaps")
 pytestmark = pytest.mark.each_value
 
 
@@ -37,14 +52,6 @@ def unpacked(ap, n, lower):
     return found
 
 
-def moved(on_device, *arrays):
-    return [cuda.to_device(x) if on_device else x for x in arrays]
-
-
-def host(x):
-    return x.copy_to_host() if hasattr(x, "copy_to_host") else x
-
-
 def gapped(ap):
     """A packed triangle on the device with gaps, from its end."""
     whole = np.full(2 * len(ap), np.nan, ap.dtype)
@@ -60,84 +67,92 @@ def whole_of(dense, hermitian):
 
 
 @pytest.mark.oclgrind
-@pytest.mark.parametrize("name", ["sspmv", "dspmv", "cspmv", "zspmv", "chpmv", "zhpmv"])
-@pytest.mark.parametrize("on_device", [False, True])
-def test_spmv_and_hpmv(device, name, on_device):
+@pytest.mark.parametrize("name", in_short(["sspmv", "dspmv", "cspmv", "zspmv", "chpmv", "zhpmv"], "sspmv", "zhpmv"))
+def test_spmv_and_hpmv(device, name):
     dtype, (alpha, beta) = DTYPES[name[0]], FACTORS[name[0]]
     generator, hermitian = np.random.default_rng(1), "h" in name
-    for turn in range(16):
-        n, lower, incx, incy = SIZES[turn % 8], turn // 2 % 2, INCREMENTS[turn % 4], INCREMENTS[turn // 4 % 4]
+    sizes = sizes_for(device)
+    for turn, options in enumerate(
+        options_of(incx=INCREMENTS, incy=INCREMENTS, lower=(0, 1), overwrite=(0, 1), place=PLACES)
+    ):
+        n, (incx, incy, lower, overwrite, place) = sizes[turn % 8], options.values()
+        on_device = place != "host"
         exact, planted = triangle(numbers(generator, (n, n), dtype), lower)
         if hermitian:
             np.einsum("ii->i", planted).imag = np.nan  # of the diagonal, not read
         whole, ap = whole_of(exact, hermitian), columns_of(planted, lower)
         x, y = numbers(generator, n, dtype), numbers(generator, n, dtype)
-        d = ap if not on_device else gapped(ap) if turn % 3 == 0 else cuda.to_device(ap)
+        d = gapped(ap) if place == "gaps" else moved(on_device, ap)[0]
         dx, dy = moved(on_device, spread(x, incx, 1), spread(y, incy, 2))
-        found = getattr(blas, name)(n, alpha, d, dx, incx, 1, beta, dy, incy, 2, lower, turn % 2)
+        found = getattr(blas, name)(n, alpha, d, dx, incx, 1, beta, dy, incy, 2, lower, overwrite)
         got, inside = elements(host(found), n, incy, 2)
         wanted = alpha * (whole @ x) + beta * y.astype(wide(dtype))
         assert close(got, wanted, abs(alpha) * (np.abs(whole) @ np.abs(x)) + abs(beta) * np.abs(y)), (n, lower)
         assert np.isnan(host(found)[~inside]).all()
-        assert not on_device or (found is dy) == bool(turn % 2)
+        assert not on_device or (found is dy) == bool(overwrite)
 
 
 @pytest.mark.oclgrind
-@pytest.mark.parametrize("letter", DTYPES)
-@pytest.mark.parametrize("on_device", [False, True])
-def test_tpmv_and_tpsv(device, letter, on_device):
+@pytest.mark.one_device
+@pytest.mark.parametrize("letter", LETTERS)
+def test_tpmv_and_tpsv(device, letter):
     dtype, generator = DTYPES[letter], np.random.default_rng(2)
-    for turn in range(24):
-        n, lower, trans, unit = (*SIZES[:-1], 300)[turn % 8], turn // 2 % 2, turn % 3, turn // 4 % 2
-        increment = INCREMENTS[turn // 3 % 4]
+    sizes = sizes_for(device)
+    for turn, options in enumerate(
+        options_of(incx=INCREMENTS, trans=(0, 1, 2), lower=(0, 1), diag=(0, 1), on_device=(False, True))
+    ):
+        n, on_device = (*sizes[:-1], 5 * sizes[-1] // 4)[turn % 8], options.pop("on_device")
+        increment, trans, lower, unit = options.values()
         exact, planted = triangle(numbers(generator, (n, n), dtype) / n + np.eye(n, dtype=dtype) * 2, lower, unit)
         t, x = op(exact, trans), numbers(generator, n, dtype)
-        options = {"incx": increment, "offx": 1, "lower": lower, "trans": trans, "diag": unit}
         d, dx = moved(on_device, columns_of(planted, lower), spread(x, increment, 1))
         for name in ("tpmv", "tpsv"):
-            whole = host(getattr(blas, letter + name)(n, d, dx, **options))
+            whole = host(getattr(blas, letter + name)(n, d, dx, offx=1, **options))
             got, inside = elements(whole, n, increment, 1)
             assert np.isnan(whole[~inside]).all()
             if name == "tpmv":
                 assert close(got, t @ x, np.abs(t) @ np.abs(x)), (n, options)
             else:
                 assert close(t @ got, x, np.abs(t) @ np.abs(got) + np.abs(x)), (n, options)
-    assert (getattr(blas, f"{letter}tpmv")(n, d, dx, overwrite_x=1, **options) is dx) or not on_device
+        assert (getattr(blas, f"{letter}tpmv")(n, d, dx, offx=1, overwrite_x=1, **options) is dx) or not on_device
 
 
 UPDATES = ["sspr", "dspr", "cspr", "zspr", "chpr", "zhpr", "sspr2", "dspr2", "chpr2", "zhpr2"]
 
 
 @pytest.mark.oclgrind
-@pytest.mark.parametrize("name", UPDATES)
-@pytest.mark.parametrize("on_device", [False, True])
-def test_updates(device, name, on_device):
+@pytest.mark.parametrize("name", in_short(UPDATES, "sspr", "zspr", "zhpr", "sspr2", "zhpr2"))
+def test_updates(device, name):
     dtype, alpha = DTYPES[name[0]], FACTORS[name[0]][0]
     generator, hermitian, two = np.random.default_rng(3), "h" in name, name.endswith("2")
     alpha = alpha.real if name.endswith("hpr") else alpha
-    for turn in range(12):
-        n, lower, incx, incy = SIZES[turn % 8], turn // 2 % 2, INCREMENTS[turn % 4], INCREMENTS[turn // 4 % 4]
+    sizes = sizes_for(device)
+    for turn, options in enumerate(
+        options_of(incx=INCREMENTS, incy=INCREMENTS, lower=(0, 1), overwrite=(0, 1), place=PLACES)
+    ):
+        n, (incx, incy, lower, overwrite, place) = sizes[turn % 8], options.values()
+        on_device = place != "host"
         exact, planted = triangle(numbers(generator, (n, n), dtype), lower)
         if hermitian:
             np.einsum("ii->i", planted).imag = np.nan  # not read, and left real
             np.einsum("ii->i", exact).imag = 0
         x, y = numbers(generator, n, dtype), numbers(generator, n, dtype)
         ap = columns_of(planted, lower)
-        d = gapped(ap) if on_device and turn % 3 == 0 else moved(on_device, ap.copy())[0]
+        d = gapped(ap) if place == "gaps" else moved(on_device, ap.copy())[0]
         dx, dy = moved(on_device, spread(x, incx, 1), spread(y, incy, 2))
         left, right = x.astype(wide(dtype)), (y if two else x).astype(wide(dtype))
         added = alpha * np.outer(left, right.conj() if hermitian else right)
         size = abs(alpha) * np.outer(np.abs(left), np.abs(right))
         if two:
             added, size = added + op(added, 1 + hermitian), size + size.T
-            found = getattr(blas, name)(n, alpha, dx, dy, d, incx, 1, incy, 2, lower, turn % 2)
+            found = getattr(blas, name)(n, alpha, dx, dy, d, incx, 1, incy, 2, lower, overwrite)
         else:
-            found = getattr(blas, name)(n, alpha, dx, d, incx, 1, lower, turn % 2)
+            found = getattr(blas, name)(n, alpha, dx, d, incx, 1, lower, overwrite)
         got, part = unpacked(host(found), n, lower), np.tril if lower else np.triu
         assert close(got, exact + part(added), np.abs(exact) + part(size)), (n, lower)
         assert np.isnan(host(found)[n * (n + 1) // 2 :]).all()
         assert not hermitian or (np.diag(got).imag == 0).all()
-        assert (found is d) == bool(turn % 2)
+        assert (found is d) == bool(overwrite)
 
 
 @given(st.integers(0, 257), st.integers(0, 1))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from option_pairs import in_short
 
 from portagpu import cuda
 
 DTYPES = {"s": np.float32, "d": np.float64, "c": np.complex64, "z": np.complex128}
 FACTORS = {"s": (1.5, -0.5), "d": (1.5, -0.5), "c": (1.5 - 0.5j, 0.5 + 2j), "z": (1.5 - 0.5j, 0.5 + 2j)}
+LETTERS = in_short(DTYPES, "s", "z")
 SIZES = (0, 1, 2, 3, 7, 16, 17, 31, 33, 64, 65, 129, 200, 257)
 _CANARY = -77.0
 _AROUND = 3  # rows and columns of canaries

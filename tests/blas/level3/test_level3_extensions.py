@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from level3_arrays import DTYPES, FACTORS, close, host, numbers, triangle_of, wide
+from level3_arrays import DTYPES, FACTORS, LETTERS, close, host, numbers, triangle_of, wide
 
 import portagpu.blas as blas
 from portagpu import cuda, errors
@@ -22,15 +22,16 @@ def _op(matrix, trans):
 
 
 @pytest.mark.oclgrind
-@pytest.mark.parametrize("letter", DTYPES)
-@pytest.mark.parametrize("on_device", [False, True])
-def test_copies_and_sums(device, letter, on_device):
+@pytest.mark.one_device
+@pytest.mark.parametrize("letter", LETTERS)
+def test_copies_and_sums(device, letter):
     dtype, (alpha, beta) = DTYPES[letter], FACTORS[letter]
-    generator, move = np.random.default_rng(5), cuda.to_device if on_device else np.asarray
+    generator = np.random.default_rng(5)
     copy, add, scale = (getattr(blas, letter + name) for name in ("omatcopy", "geam", "dgmm"))
     for turn in range(16):
         m, n = SHAPES[turn % len(SHAPES)]
         trans_a, trans_b = turn % 4, turn // 4
+        move = cuda.to_device if (trans_a + trans_b) % 2 else np.asarray
         a = np.asarray(numbers(generator, (n, m) if trans_a in (1, 2) else (m, n), dtype), order="CF"[turn // 2 % 2])
         b = np.asarray(numbers(generator, (n, m) if trans_b in (1, 2) else (m, n), dtype), order="CF"[turn // 3 % 2])
         first, second = (_op(x.astype(wide(dtype)), t) for x, t in ((a, trans_a), (b, trans_b)))
@@ -59,14 +60,15 @@ def test_both_terms_of_a_sum_have_tiles_of_their_own(device, monkeypatch, thread
     assert np.allclose(blas.dgeam(1.5, a.T, -0.5, b.T, 1, 1), 1.5 * a - 0.5 * b)
 
 
-@pytest.mark.parametrize("letter", DTYPES)
-@pytest.mark.parametrize("on_device", [False, True])
-def test_triangles_of_any_products(device, letter, on_device):
+@pytest.mark.one_device
+@pytest.mark.parametrize("letter", LETTERS)
+def test_triangles_of_any_products(device, letter):
     dtype, (alpha, beta) = DTYPES[letter], FACTORS[letter]
-    generator, move = np.random.default_rng(6), cuda.to_device if on_device else np.asarray
+    generator = np.random.default_rng(6)
     function = getattr(blas, letter + "gemmt")
     for turn, (n, k) in enumerate([(0, 2), (1, 1), (3, 0), (40, 17), (257, 33)]):
         lower, trans_a, trans_b = turn % 2, turn % 3, (turn + 1) % 3
+        move = cuda.to_device if (turn + "sdcz".index(letter)) % 2 else np.asarray
         a = numbers(generator, (k, n) if trans_a else (n, k), dtype)
         b = numbers(generator, (n, k) if trans_b else (k, n), dtype)
         left, right = (_op(x.astype(wide(dtype)), t) for x, t in ((a, trans_a), (b, trans_b)))

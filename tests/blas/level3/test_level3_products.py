@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from level3_arrays import DTYPES, FACTORS, SIZES, Held, close, host, numbers, op, triangle_of, wide
+from level3_arrays import DTYPES, FACTORS, LETTERS, SIZES, Held, close, host, numbers, op, triangle_of, wide
+from option_pairs import in_short
 
 import portagpu.blas as blas
 from portagpu import cuda
 
 pytestmark = pytest.mark.each_value
 NAN = float("nan")
+SYMMETRIC = [letter + family for family, letters in (("symm", "sdcz"), ("hemm", "cz")) for letter in letters]
+UPDATES = [
+    letter + family
+    for family, letters in (("syrk", "sdcz"), ("herk", "cz"), ("syr2k", "sdcz"), ("her2k", "cz"))
+    for letter in letters
+]
 
 
-def _sizes(device):
-    """A simulator takes minutes for large ones; 33 is more than a tile."""
-    return (0, 1, 3, 17, 33) if device.platform == "Oclgrind" else SIZES
+@pytest.fixture
+def sizes(device, request):
+    """Products of few rows have kernels of their own for each number; a simulator takes minutes for large matrices, and
+    33 is more than a tile.
+    """
+    if device.platform == "Oclgrind":
+        return (0, 1, 3, 17, 33)
+    every = request.config.getoption("--thorough") or request.config.getoption("--all-combinations")
+    return SIZES if every else (0, 1, 3, 17, 33, 64, 129, 257)
 
 
 def _place(matrix, order, on_device):
@@ -23,17 +36,13 @@ def _place(matrix, order, on_device):
 
 
 @pytest.mark.oclgrind
-@pytest.mark.parametrize("letter", DTYPES)
-@pytest.mark.parametrize("on_device", [False, True])
-@pytest.mark.parametrize("family", ["symm", "hemm"])
-def test_symmetric_matrices(device, letter, on_device, family):
-    hermitian = family == "hemm"
-    if hermitian and letter in "sd":
-        letter = "cz"["sd".index(letter)]
+@pytest.mark.parametrize("name", in_short(SYMMETRIC, "ssymm", "zhemm"))
+def test_symmetric_matrices(device, name, sizes):
+    hermitian, letter = name.endswith("hemm"), name[0]
     dtype, (alpha, beta) = DTYPES[letter], FACTORS[letter]
-    function, generator = getattr(blas, letter + family), np.random.default_rng(1)
-    sizes = _sizes(device)
+    function, generator = getattr(blas, name), np.random.default_rng(1)
     for turn in range(len(sizes)):
+        on_device = (turn // 2 + SYMMETRIC.index(name)) % 2
         n, other = sizes[turn], sizes[(turn * 5 + 3) % len(sizes)]
         side, lower = turn % 2, turn // 2 % 2
         a, there = numbers(generator, (n, n), dtype), triangle_of(n, lower)
@@ -58,19 +67,16 @@ def test_symmetric_matrices(device, letter, on_device, family):
 
 
 @pytest.mark.oclgrind
-@pytest.mark.parametrize("letter", DTYPES)
-@pytest.mark.parametrize("on_device", [False, True])
-@pytest.mark.parametrize("family", ["syrk", "herk", "syr2k", "her2k"])
-def test_triangles_of_products(device, letter, on_device, family):
+@pytest.mark.parametrize("name", in_short(UPDATES, "ssyrk", "zherk", "ssyr2k", "zher2k"))
+def test_triangles_of_products(device, name, sizes):
+    letter, family = name[0], name[1:]
     hermitian, twice = family.startswith("he"), family.endswith("2k")
-    if hermitian and letter in "sd":
-        letter = "cz"["sd".index(letter)]
     dtype, (alpha, beta) = DTYPES[letter], FACTORS[letter]
     beta = beta.real if hermitian else beta
     alpha = alpha.real if family == "herk" else alpha
-    function, generator = getattr(blas, letter + family), np.random.default_rng(2)
-    sizes = _sizes(device)
+    function, generator = getattr(blas, name), np.random.default_rng(2)
     for turn in range(len(sizes)):
+        on_device = (turn // 2 + UPDATES.index(name)) % 2
         n, k, lower = sizes[turn], sizes[(turn * 3 + 5) % len(sizes)], turn // 2 % 2
         trans = (0, 2 if hermitian else 1)[turn % 2]
         there = triangle_of(n, lower)
@@ -103,18 +109,17 @@ def test_triangles_of_products(device, letter, on_device, family):
 
 
 @pytest.mark.oclgrind
-@pytest.mark.parametrize("letter", DTYPES)
-@pytest.mark.parametrize("on_device", [False, True])
+@pytest.mark.one_device
+@pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("family", ["trmm", "trsm"])
-def test_triangular_matrices(device, letter, on_device, family):
+def test_triangular_matrices(device, letter, family, sizes):
     dtype, alpha = DTYPES[letter], FACTORS[letter][0]
     function, generator = getattr(blas, letter + family), np.random.default_rng(3)
-    sizes = _sizes(device)
     combinations = 2 * 2 * 3 * 2  # of side, lower, trans_a, diag
     for turn in range(combinations):
         side, lower, trans, diag = turn % 2, turn // 2 % 2, turn // 4 % 3, turn // 12
         n, other = sizes[turn % len(sizes)], sizes[(turn * 5 + 2) % len(sizes)]
-        there = triangle_of(n, lower)
+        on_device, there = (turn + "sdcz".index(letter)) // 2 % 2, triangle_of(n, lower)
         a = numbers(generator, (n, n), dtype)
         if family == "trsm":  # well conditioned, also with ones on the diagonal
             a = (a / max(1, n)).astype(dtype)

@@ -24,6 +24,7 @@ def _turned(x):
     return np.swapaxes(x, -1, -2)
 
 
+@pytest.mark.one_device(fast=True)
 @pytest.mark.parametrize("dtype", [np.float32, np.complex128])
 @pytest.mark.parametrize("on_device", [False, True])
 @pytest.mark.parametrize("n", [20, 270])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.gemm.core.kernel_arguments import ALPHA, ALPHA_AND_BETA, SUM, Epilogue
+from portagpu.blas.gemm.core.kernel_arguments import ALPHA, ALPHA_AND_BETA, BETA_UNLESS_ZERO, SUM, Epilogue
 from portagpu.blas.gemm.core.problem import UNSIGNED, Problem
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.dialect.names import VectorMaker
@@ -44,6 +44,11 @@ class Conversion:
     def epilogue(self, alpha: complex, beta: complex) -> Epilogue:
         """What kernels do with sums: what alpha and beta ask for, known when they are compiled."""
         return Epilogue(ALPHA_AND_BETA if beta != 0 else ALPHA if alpha != 1 else SUM, self.scaled, self.stored)
+
+    @property
+    def any_epilogue(self) -> Epilogue:
+        """What kernels do with sums that are compiled once for any alpha and beta."""
+        return Epilogue(BETA_UNLESS_ZERO, self.scaled, self.stored)
 
 
 @lru_cache(maxsize=256)

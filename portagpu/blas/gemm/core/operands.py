@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.blas.gemm.core.interface import order_of
-from portagpu.blas.gemm.core.kernel_arguments import Matrix
+from portagpu.blas.gemm.core.kernel_arguments import Matrix, StridedMatrix
 from portagpu.runtime.arrays.array import DeviceNDArray
 
 
@@ -18,9 +18,9 @@ class Operand:
 
     Kernels address element [i, row, column] of ``array.ravel()`` as ``i * batch + row * pitch + column``, or
     ``column * pitch + row`` if transposed. (They call ``ravel()`` on its transpose, if it has two axes and is
-    transposed; `portagpu.blas.gemm.core.flat_operands` makes operands that are flat already.) ``wide``: elements that
-    can be copied at once, 16 bytes at most, so that copies are aligned and never cross the end of a row; 1 if not asked
-    for.
+    transposed; `placed_operand` and `portagpu.blas.gemm.core.flat_operands` make operands that are flat already.)
+    ``wide``: elements that can be copied at once, 16 bytes at most, so that copies are aligned and never cross the end
+    of a row; 1 if not asked for.
     """
 
     array: DeviceNDArray
@@ -66,9 +66,21 @@ def operand(matrix: DeviceNDArray) -> Operand:
     return Operand(matrix if as_it_is else flat(matrix, span_of(matrix)), pitch, batch, transposed)
 
 
+def placed_operand(matrix: DeviceNDArray) -> Operand:
+    """An operand of flat memory with an offset: kernels are the same for all shapes, and wherever a matrix begins."""
+    transposed, pitch, batch = steps_of(matrix)
+    return Operand(placed(matrix), pitch, batch, transposed)
+
+
 def matrix_of(x: Operand, number: Any) -> Matrix:
     """An operand as kernels take it; ``number``: the type of its steps."""
     return Matrix(x.array, number(x.pitch), number(x.batch))
+
+
+def strided_matrix_of(x: Operand, number: Any) -> StridedMatrix:
+    """As `matrix_of`, with a step each way: kernels need not know which one is the unit."""
+    down, right = (1, x.pitch) if x.transposed else (x.pitch, 1)
+    return StridedMatrix(x.array, number(down), number(right), number(x.batch))
 
 
 def steps_of(matrix: DeviceNDArray) -> tuple[bool, int, int]:
@@ -126,6 +138,29 @@ def flat(array: DeviceNDArray, extent: int, dtype: np.dtype[Any] | None = None) 
     return with_strides(array, (extent,), (kind.itemsize,), kind)
 
 
+def placed(
+    array: DeviceNDArray, extent: int | None = None, first: int = 0, dtype: np.dtype[Any] | None = None
+) -> DeviceNDArray:
+    """As `flat`, for kernels that are the same ones wherever an array begins, and whether others may write to it.
+
+    ``extent``: by default up to the last element of an array that ascends; ``first``: bytes from the array's first
+    element to that of the memory.
+    """
+    kind = dtype or array.dtype
+    return DeviceNDArray(
+        (span_of(array) if extent is None else extent,),
+        kind,
+        (kind.itemsize,),
+        array.buffer,
+        array.context,
+        offset=array.offset + first,
+        base=array if array.base is None else array.base,
+        stream=array.stream,
+        allocation_key=array.allocation_key,
+        shifted=True,
+    )
+
+
 def real_rows(matrix: DeviceNDArray) -> DeviceNDArray:
     """Complex rows with unit steps as rows of real and imaginary parts, twice as long."""
     real = real_dtype(matrix.dtype)
@@ -136,7 +171,7 @@ def real_rows(matrix: DeviceNDArray) -> DeviceNDArray:
 def real_flat(matrix: DeviceNDArray) -> DeviceNDArray:
     """The memory of complex matrices, which ascend, as real and imaginary parts side by side."""
     real = real_dtype(matrix.dtype)
-    return flat(matrix, 2 * span_of(matrix), real)
+    return placed(matrix, 2 * span_of(matrix), dtype=real)
 
 
 def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:

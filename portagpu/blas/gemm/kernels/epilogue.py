@@ -138,7 +138,7 @@ def store_vector(total, c, place, matrix, row, column, factors, epilogue, aligne
         old = epilogue.scaled(cuda.vload(c, place, epilogue.scaled.lanes, aligned=aligned))
         value = multiply_add(factors.beta, old, value, isinstance(factors.alpha, np.integer))
     if epilogue.scaling == BETA_UNLESS_ZERO and factors.beta != 0:
-        value += factors.beta * cuda.vload(c, place, epilogue.scaled.lanes, aligned=aligned)
+        value += factors.beta * epilogue.scaled(cuda.vload(c, place, epilogue.scaled.lanes, aligned=aligned))
     if factors.fused is not None:
         value = fused_lanes(value, matrix, row, column, factors.fused, epilogue.scaled)
     cuda.vstore(epilogue.stored(value), c, place, aligned=aligned)

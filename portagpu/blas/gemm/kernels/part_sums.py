@@ -29,5 +29,5 @@ def add_parts(
         number(n),
         number(parts.shape[1]),
         product.factors(number_type(found.scaled)),
-        found.epilogue(product.alpha, product.beta),
+        found.any_epilogue,
     )

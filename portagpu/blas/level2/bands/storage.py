@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from portagpu.blas.gemm.core.operands import real_flat, with_strides
+from portagpu.blas.gemm.core.operands import placed, real_flat
 from portagpu.runtime.arrays.array import DeviceNDArray
 
 ACROSS, ALONG, DIAGONALLY = range(3)
@@ -78,7 +78,7 @@ class Storage:
         array, item = self.array, self.array.itemsize
         spans = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
         lowest = sum(span for span in spans if span < 0)
-        memory = with_strides(array, (sum(map(abs, spans)) // item + 1,), (item,), first=lowest)
+        memory = placed(array, sum(map(abs, spans)) // item + 1, lowest)
         down, right = self.steps
         row, column = (right, down) if turned else (down, right)
         first = -lowest // item + self.above * down

@@ -28,7 +28,7 @@ class WalkPlan(NamedTuple):
     """What is known when the kernel is compiled.
 
     ``rows`` of a block, a multiple of the lanes of ``vector``; ``short``: a vector of `SHORT` lanes, of the type
-    ``number``; ``numbers`` of an element; ``parts``, ``diagonal``: see `storage`; ``form``, ``scaling``: of `store`.
+    ``number``; ``numbers`` of an element; ``parts``, ``diagonal``: see `storage`.
     """
 
     rows: int
@@ -38,8 +38,6 @@ class WalkPlan(NamedTuple):
     short: Any
     parts: tuple[Any, ...]
     diagonal: int
-    form: Any
-    scaling: Any
 
 
 @cuda.jit(device=True)
@@ -179,7 +177,7 @@ def _finish(a, x, y, out, top, bottom, within, alpha, beta, columns, plan):
                 factor = a.memory[subscript(place_of(a, i, i, plan.parts[0]) * numbers)]
             for v in cuda.unroll(range(numbers)):
                 total[v] += factor * x.memory[subscript(x.across + v * (columns // numbers) + i)]
-        store(y, i, total, alpha, beta, plan.form, plan.scaling)
+        store(y, i, total, alpha, beta, numbers)
 
 
 @cuda.jit(block_dim=(1, 1, 1))

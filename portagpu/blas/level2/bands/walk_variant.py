@@ -9,15 +9,15 @@ import numpy as np
 
 from portagpu.blas.gemm.core.accumulation import number_type
 from portagpu.blas.gemm.core.kernel_arguments import Complex
-from portagpu.blas.gemm.core.operands import index_type, real_dtype
+from portagpu.blas.gemm.core.operands import index_type, placed, real_dtype
 from portagpu.blas.gemm.core.vector_registers import native_lanes
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.level2.bands.problem import BandProblem, ProductCall
 from portagpu.blas.level2.bands.row_kernels import Range
 from portagpu.blas.level2.bands.storage import ACROSS, ALONG, DIAGONALLY, NO_DIAGONAL, Window
 from portagpu.blas.level2.bands.walk_kernels import SHORT, WalkPlan, walk_rows
-from portagpu.blas.level2.products.call import Scaling, given_vector, real_vector
-from portagpu.blas.level2.products.form import Form, Given
+from portagpu.blas.level2.products.call import given_vector, real_vector
+from portagpu.blas.level2.products.form import Given
 from portagpu.blas.tunables.variant import Config, Variant, clock_mhz
 from portagpu.device.capabilities import Capabilities
 from portagpu.tuning.tunables.space import Axis
@@ -93,13 +93,11 @@ class WalkVariant(Variant[BandProblem, ProductCall]):
             short=vector_type(real.name, SHORT),
             parts=() if nothing else parts.parts,
             diagonal=NO_DIAGONAL if nothing else parts.diagonal,
-            form=Form(0, numbers, False, False, 0),
-            scaling=Scaling(call.beta != 0, complex(call.alpha).imag != 0, complex(call.beta).imag != 0),
         )
         y = real_vector(call.y)
         walk_rows[-(-call.rows // config.rows), 1, call.stream](
             call.storage.for_kernels(number, turned=parts.turned, real=True),
-            Given(given, *map(number, places)),
+            Given(placed(given), *map(number, places)),
             y._replace(first=number(y.first), step=number(y.step)),
             Range(*map(number, call.bounds)),
             tuple(Window(number(low), number(high)) for low, high in parts.windows),

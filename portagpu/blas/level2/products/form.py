@@ -22,34 +22,31 @@ READ, REAL, UNIT = range(3)
 """What a triangle's diagonal is: what the memory has, the real part of that, or ones."""
 
 
-PITCHED, GROWING, SHRINKING = range(3)
-"""How lines lie in memory: at equal distances, or one after the other, as columns of packed triangles do: of the upper
-one, which grow, and of the lower one, which shrink."""
-
-
 class Form(NamedTuple):
-    """What is known of a product when its kernels are compiled.
+    """What is known of a product when its kernels are compiled; the rest is the `Sheet`'s.
 
-    ``shape``: `FULL` or a triangle; ``parts``: numbers of an element, 2 of a complex one; ``along``, ``across``: how
-    elements are used; ``diagonal``: of a triangle; ``layout``: `PITCHED`, or that of a packed triangle.
+    ``parts``: numbers of an element, 2 of a complex one; ``along``, ``across``: how elements are used; ``triangle``:
+    there is one, not all elements.
     """
 
-    shape: int
     parts: int
     along: bool
     across: bool
-    diagonal: int
-    layout: int = PITCHED
+    triangle: bool = False
 
 
 class Sheet(NamedTuple):
-    """Lines of real numbers: number c of line i is ``memory[i * pitch + c]``.
+    """Lines of real numbers: number c of line i is ``memory[i * pitch + i * (i - 1) / 2 * growth + c]``.
 
-    Lines of packed triangles lie one after the other (`lines.start_of`); ``pitch`` is then how many there are.
+    ``growth`` is 0 but for packed triangles, whose lines lie one after the other, each longer than the one before, or
+    shorter; numbers are unsigned and wrap. ``shape``: `FULL` or a triangle; ``diagonal``: of a triangle.
     """
 
     memory: Any
     pitch: Any
+    growth: Any
+    shape: Any
+    diagonal: Any
 
 
 class Given(NamedTuple):
@@ -82,11 +79,12 @@ class Sums(NamedTuple):
     """Sums of parts of a sheet, which `finish` adds.
 
     Those along, of chunk q: ``memory[q * lines * parts + i * parts + v]`` for line i. Those across, of strip s:
-    ``memory[across + (s * parts + v) * columns + c]``.
+    ``memory[across + (s * parts + v) * columns + c]``. ``shape``: the sheet's.
     """
 
     memory: Any
     across: Any
+    shape: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from portagpu import cuda
 from portagpu.blas.gemm.variants.vector.kernels import sum_of_lanes
-from portagpu.blas.level2.products.form import FULL, LOWER, READ, UNIT, UPPER
+from portagpu.blas.level2.products.form import LOWER, READ, UNIT
 from portagpu.blas.level2.products.lines import start_of
 
 
@@ -38,14 +38,9 @@ class Walk(NamedTuple):
 
 
 @cuda.jit(device=True)
-def _number_at(m, line, c, form):
-    return m.memory[start_of(m, line, form.layout, form.parts) + c]
-
-
-@cuda.jit(device=True)
 def _add_number(m, x, sums, rest, own, c, u: cuda.constexpr, line, part, extents, form):
     """Add number c of line ``line + u``."""
-    value = _number_at(m, line + u, c, form)
+    value = m.memory[start_of(m, line + u) + c]
     for v in cuda.unroll(range(form.parts)):
         if form.along:
             rest[u, v] = cuda.fma(value, x.memory[x.along + v * extents.columns + c], rest[u, v])
@@ -57,30 +52,29 @@ def _add_number(m, x, sums, rest, own, c, u: cuda.constexpr, line, part, extents
 @cuda.jit(device=True)
 def _add_diagonal(m, x, sums, rest, own, u: cuda.constexpr, line, part, extents, form):
     """Add element (i, i) for i ``line + u``: along where elements are used along, else across."""
-    for p in cuda.unroll(range(1 if form.diagonal != READ else form.parts)):
-        c = (line + u) * form.parts + p
-        for v in cuda.unroll(range(form.parts)):
-            place = x.along + v * extents.columns + c
-            if form.along and form.diagonal == UNIT:
-                rest[u, v] += x.memory[place]
-            elif form.along:
-                rest[u, v] = cuda.fma(_number_at(m, line + u, c, form), x.memory[place], rest[u, v])
-            elif form.diagonal == UNIT:
-                sums.memory[part.across + v * extents.columns + c] += own[u, v]
-            else:
-                place = part.across + v * extents.columns + c
-                sums.memory[place] = cuda.fma(_number_at(m, line + u, c, form), own[u, v], sums.memory[place])
+    for p in cuda.unroll(range(form.parts)):
+        if p == 0 or m.diagonal == READ:
+            c = (line + u) * form.parts + p
+            value = type(rest[0, 0])(1)
+            if m.diagonal != UNIT:
+                value = m.memory[start_of(m, line + u) + c]
+            for v in cuda.unroll(range(form.parts)):
+                if form.along:
+                    rest[u, v] = cuda.fma(value, x.memory[x.along + v * extents.columns + c], rest[u, v])
+                else:
+                    place = part.across + v * extents.columns + c
+                    sums.memory[place] = cuda.fma(value, own[u, v], sums.memory[place])
 
 
 @cuda.jit(device=True)
 def _add_corner(m, x, sums, rest, own, line, part, extents, form, count: cuda.constexpr):
     """Add what ``count`` lines of a triangle have within as many elements of the diagonal."""
+    kind = type(line)
     for u in cuda.unroll(range(count)):
-        for w in cuda.unroll(range(count)):
-            if (w < u and form.shape == LOWER) or (w > u and form.shape == UPPER):
-                for p in cuda.unroll(range(form.parts)):
-                    c = (line + w) * form.parts + p
-                    _add_number(m, x, sums, rest, own, c, u, line, part, extents, form)
+        first = line if m.shape == LOWER else line + (u + 1)
+        last = line + u if m.shape == LOWER else line + count
+        for c in range(first * form.parts, last * form.parts, kind(1)):
+            _add_number(m, x, sums, rest, own, c, u, line, part, extents, form)
         _add_diagonal(m, x, sums, rest, own, u, line, part, extents, form)
 
 
@@ -98,7 +92,7 @@ def _add_vectors(m, x, sums, acc, own, line, begin, end, part, extents, form, wa
             if form.across:
                 out[v] = vector(cuda.vload(sums.memory, part.across + v * extents.columns + c, lanes))
         for u in cuda.unroll(range(count)):
-            found = vector(cuda.vload(m.memory, start_of(m, line + u, form.layout, parts) + c, lanes))
+            found = vector(cuda.vload(m.memory, start_of(m, line + u) + c, lanes))
             for v in cuda.unroll(range(parts)):
                 if form.along:
                     acc[u, v] = cuda.fma(found, given[v], acc[u, v])
@@ -124,17 +118,18 @@ def _add_lines(m, x, sums, line, part, extents, form, walk, count: cuda.constexp
             if form.across:
                 own[u, v] = x.memory[x.across + v * extents.lines + line + u]
     begin, end = part.begin, part.end
-    if form.shape == LOWER:
-        end = min(end, line * parts)
-    if form.shape == UPPER:
-        begin = max(begin, (line + count) * parts)
+    if form.triangle:
+        if m.shape == LOWER:
+            end = min(end, line * parts)
+        else:
+            begin = max(begin, (line + count) * parts)
     if begin < end:
         whole = begin + (end - begin) // vector.lanes * vector.lanes
         _add_vectors(m, x, sums, acc, own, line, begin, whole, part, extents, form, walk, count)
         for c in range(whole, end, kind(1)):
             for u in cuda.unroll(range(count)):
                 _add_number(m, x, sums, rest, own, c, u, line, part, extents, form)
-    if form.shape != FULL and line * parts >= part.begin and line * parts < part.end:
+    if form.triangle and line * parts >= part.begin and line * parts < part.end:
         _add_corner(m, x, sums, rest, own, line, part, extents, form, count)
     if form.along:
         for u in cuda.unroll(range(count)):
@@ -161,9 +156,7 @@ def add_lines(m, x, sums, extents, tiling, form: cuda.constexpr, walk: cuda.cons
     strip, chunk = tile // chunks, tile % chunks
     first, last = strip * tiling.strip, min((strip + 1) * tiling.strip, extents.lines)
     begin, end = chunk * tiling.chunk, min((chunk + 1) * tiling.chunk, extents.columns)
-    if form.shape == LOWER and begin >= last * parts:
-        return
-    if form.shape == UPPER and end <= first * parts:
+    if form.triangle and (begin >= last * parts if m.shape == LOWER else end <= first * parts):
         return
     part = Part(begin, end, chunk * extents.lines * parts, sums.across + strip * parts * extents.columns)
     if form.across:

@@ -9,21 +9,10 @@ import numpy as np
 
 from portagpu.blas.gemm.core.alignment import new_aligned_rows
 from portagpu.blas.gemm.core.interface import order_of
-from portagpu.blas.gemm.core.operands import flat, real_flat, span_of
+from portagpu.blas.gemm.core.operands import placed, real_flat
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.level2.products.call import ProductCall, given_vector
-from portagpu.blas.level2.products.form import (
-    FULL,
-    GROWING,
-    LOWER,
-    PITCHED,
-    READ,
-    REAL,
-    SHRINKING,
-    UPPER,
-    Form,
-    ProductProblem,
-)
+from portagpu.blas.level2.products.form import FULL, LOWER, READ, REAL, UPPER, Form, ProductProblem
 from portagpu.blas.level2.products.selection import CHOICE, REGISTRY
 from portagpu.blas.tunables.variant import Config
 from portagpu.errors import MissingCapabilityError
@@ -36,14 +25,14 @@ from portagpu.runtime.execution.stream import Stream
 class Lines:
     """A matrix as lines of neighbours in memory: rows of C order, or columns; ``pitch``: elements from one to the next.
 
-    ``layout``: see `form`; of a packed triangle's lines ``pitch`` says how many there are.
+    ``growth``: of a packed triangle's lines, see `portagpu.blas.level2.products.form.Sheet`.
     """
 
     memory: DeviceNDArray
     lines: int
     columns: int
     pitch: int
-    layout: int = PITCHED
+    growth: int = 0
 
 
 _NAMES = {FULL: "full", LOWER: "lower", UPPER: "upper"}
@@ -116,7 +105,7 @@ def multiply(
         a, use = a.T, use.turned
     lines, columns = a.shape
     pitch = a.strides[0] // a.itemsize if lines > 1 else columns
-    _multiply(use, Lines(flat(a, span_of(a)), lines, columns, pitch), x, y, stream, config, alpha, beta)
+    _multiply(use, Lines(placed(a), lines, columns, pitch), x, y, stream, config, alpha, beta)
 
 
 def multiply_packed(
@@ -143,7 +132,7 @@ def packed_lines(ap: DeviceNDArray, shape: int, n: int, stream: Stream) -> Lines
         held = workspaces.of(stream, "level2 packed", ap.shape, ap.dtype)
         copy_strided(ap, held, stream)
         ap = held
-    return Lines(flat(ap, ap.size), n, n, n, SHRINKING if shape == LOWER else GROWING)
+    return Lines(placed(ap), n, n, n - 1, -1) if shape == LOWER else Lines(placed(ap), n, n, 1, 1)
 
 
 def _multiply(
@@ -174,11 +163,14 @@ def _multiply(
     parts = problem.parts
     given, along, across = given_vector(x, stream, along=use.rows, conjugate=use.conjugate_rows)
     call = ProductCall(
-        form=Form(use.shape, parts, use.rows, use.columns, use.diagonal, found.layout),
+        form=Form(parts, use.rows, use.columns, use.shape != FULL),
         lines=found.lines,
         columns=found.columns * parts,
         memory=real_flat(found.memory) if parts == 2 else found.memory,
-        pitch=found.pitch * parts if found.layout == PITCHED else found.pitch,
+        pitch=found.pitch * parts,
+        growth=found.growth * parts,
+        shape=use.shape,
+        diagonal=use.diagonal,
         given=given,
         along=along,
         across=across,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from portagpu import cuda
-from portagpu.blas.level2.products.form import FULL, LOWER, READ, UNIT, UPPER
+from portagpu.blas.level2.products.form import LOWER, READ, UNIT
 from portagpu.blas.level2.products.lines import start_of
 
 
@@ -50,7 +50,7 @@ def _add_whole_line(m, x, out, sum_along, line, place, extents, form, tile: cuda
             own[v] = x.memory[x.across + v * extents.lines + line]
     for q in cuda.unroll(range(tile.vectors)):
         c = place.begin + (q * tile.threads_x + place.along) * lanes
-        found = cuda.vload(m.memory, start_of(m, line, form.layout, parts) + c, lanes, aligned=tile.aligned)
+        found = cuda.vload(m.memory, start_of(m, line) + c, lanes, aligned=tile.aligned)
         for v in cuda.unroll(range(parts)):
             for lane in cuda.unroll(range(lanes)):
                 if form.along:
@@ -65,12 +65,12 @@ def _add_number(m, x, out, sum_along, line, c, q: cuda.constexpr, lane: cuda.con
     """Add number c of a line, if it is in the triangle."""
     parts = form.parts
     j = c // parts
-    there = form.shape == FULL or (form.shape == LOWER and j < line) or (form.shape == UPPER and j > line)
-    diagonal = form.shape != FULL and j == line and (form.diagonal == READ or c % parts == 0)
+    there = not form.triangle or (j < line if m.shape == LOWER else j > line)
+    diagonal = form.triangle and j == line and (m.diagonal == READ or c % parts == 0)
     if there or diagonal:
         value = type(out[0, 0, 0])(1)
-        if there or form.diagonal != UNIT:
-            value = m.memory[start_of(m, line, form.layout, parts) + c]
+        if there or m.diagonal != UNIT:
+            value = m.memory[start_of(m, line) + c]
         for v in cuda.unroll(range(parts)):
             if form.along:
                 sum_along[v] = cuda.fma(value, x.memory[x.along + v * extents.columns + c], sum_along[v])
@@ -145,15 +145,11 @@ def add_tiles(m, x, sums, extents, form: cuda.constexpr, tile: cuda.constexpr):
     place = Place(kind(thread % across), kind(thread // across), strip * height, chunk * width)
     last = min(place.line + height, extents.lines)
     end = min(place.begin + width, extents.columns)
-    if form.shape == LOWER and place.begin >= last * parts:
-        return
-    if form.shape == UPPER and end <= place.line * parts:
+    if form.triangle and (place.begin >= last * parts if m.shape == LOWER else end <= place.line * parts):
         return
     whole = end - place.begin == width and last - place.line == height
-    if form.shape == LOWER:
-        whole = whole and end <= place.line * parts
-    if form.shape == UPPER:
-        whole = whole and place.begin >= last * parts
+    if form.triangle:
+        whole = whole and (end <= place.line * parts if m.shape == LOWER else place.begin >= last * parts)
     for v in cuda.unroll(range(parts)):
         for q in cuda.unroll(range(tile.vectors)):
             for lane in cuda.unroll(range(lanes)):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from portagpu.blas.gemm.core.accumulation import number_type
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.level2.products.call import ProductCall, add_parts
-from portagpu.blas.level2.products.form import PITCHED, Extents, Given, ProductProblem, Sheet, Sums
+from portagpu.blas.level2.products.form import Extents, Given, ProductProblem, Sheet, Sums
 from portagpu.blas.level2.products.tile_kernels import Tile, add_tiles
 from portagpu.blas.tunables.variant import Config, Variant, clock_mhz
 from portagpu.device.capabilities import Capabilities
@@ -96,9 +96,7 @@ class TileVariant(Variant[ProductProblem, ProductCall]):
         item = call.memory.itemsize
         vector = vector_type(call.memory.dtype.name, _lanes(item))
         aligned = (
-            call.form.layout == PITCHED
-            and call.memory.offset % _VECTOR_BYTES == 0
-            and call.pitch * item % _VECTOR_BYTES == 0
+            call.growth == 0 and call.memory.offset % _VECTOR_BYTES == 0 and call.pitch * item % _VECTOR_BYTES == 0
         )
         tile = Tile(
             threads_x=config.threads_x,

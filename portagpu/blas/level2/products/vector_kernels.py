@@ -10,11 +10,11 @@ from portagpu.blas.level2.products.form import LOWER, UPPER
 
 
 @cuda.jit
-def pack(x, packed, n, along, across, parts: cuda.constexpr, turned: cuda.constexpr, conjugate: cuda.constexpr):
+def pack(x, packed, n, along, across, turned, sign, parts: cuda.constexpr):
     """Real numbers of n elements, as `portagpu.blas.level2.products.form.Given` has them: a thread for each.
 
-    x: a `Vector` of real numbers, ``parts`` of each element; ``turned``: for use along, too. ``conjugate``: elements of
-    lines are, where they are used along.
+    x: a `Vector` of real numbers, ``parts`` of each element; ``turned``: 1 for use along, too, else 0. ``sign``: 1 if
+    elements of lines are conjugated where they are used along, else -1.
     """
     kind = type(n)
     i = kind(cuda.blockIdx.x) * kind(cuda.blockDim.x) + kind(cuda.threadIdx.x)
@@ -27,87 +27,79 @@ def pack(x, packed, n, along, across, parts: cuda.constexpr, turned: cuda.conste
         re, im = x.memory[place], x.memory[place + 1]
         packed[across + i] = re
         packed[across + n + i] = im
-        if turned:
+        if turned != 0:
             packed[along + 2 * i] = re
-            packed[along + 2 * i + 1] = im if conjugate else -im
+            packed[along + 2 * i + 1] = sign * im
             packed[along + 2 * n + 2 * i] = im
-            packed[along + 2 * n + 2 * i + 1] = -re if conjugate else re
+            packed[along + 2 * n + 2 * i + 1] = -sign * re
 
 
 @cuda.jit(device=True)
-def _chunks_of(i, extents, tiling, form):
+def _chunks_of(i, sums, extents, tiling, parts):
     """The chunks, from the first to the one after the last, of which there are sums for line i."""
     strip = i // tiling.strip
-    kind = type(i)
-    chunks = (extents.columns + (tiling.chunk - 1)) // tiling.chunk
-    first, last = kind(0), chunks
-    if form.shape == LOWER:
-        end = min((strip + 1) * tiling.strip, extents.lines) * form.parts
+    first, last = type(i)(0), (extents.columns + (tiling.chunk - 1)) // tiling.chunk
+    if sums.shape == LOWER:
+        end = min((strip + 1) * tiling.strip, extents.lines) * parts
         last = (end + (tiling.chunk - 1)) // tiling.chunk
-    if form.shape == UPPER:
-        first = strip * tiling.strip * form.parts // tiling.chunk
+    if sums.shape == UPPER:
+        first = strip * tiling.strip * parts // tiling.chunk
     return first, last
 
 
 @cuda.jit(device=True)
-def _strips_of(c, extents, tiling, form):
+def _strips_of(c, sums, extents, tiling, parts):
     """The strips, from the first to the one after the last, of which there are sums for number c of the lines."""
     chunk = c // tiling.chunk
-    kind = type(c)
-    strips = (extents.lines + (tiling.strip - 1)) // tiling.strip
-    first, last = kind(0), strips
-    if form.shape == LOWER:
-        first = chunk * tiling.chunk // (form.parts * tiling.strip)
-    if form.shape == UPPER:
+    first, last = type(c)(0), (extents.lines + (tiling.strip - 1)) // tiling.strip
+    if sums.shape == LOWER:
+        first = chunk * tiling.chunk // (parts * tiling.strip)
+    if sums.shape == UPPER:
         end = min((chunk + 1) * tiling.chunk, extents.columns)
-        last = (end + (form.parts * tiling.strip - 1)) // (form.parts * tiling.strip)
+        last = (end + (parts * tiling.strip - 1)) // (parts * tiling.strip)
     return first, last
 
 
 @cuda.jit(device=True)
 def _add_along(total, sums, i, way, extents, tiling, form, ways: cuda.constexpr):
-    first, last = _chunks_of(i, extents, tiling, form)
+    first, last = _chunks_of(i, sums, extents, tiling, form.parts)
     for chunk in range(first + way, last, type(i)(ways)):
         for v in cuda.unroll(range(form.parts)):
             total[v] += sums.memory[(chunk * extents.lines + i) * form.parts + v]
 
 
 @cuda.jit(device=True)
-def _add_across(total, sums, j, way, extents, tiling, form, conjugate: cuda.constexpr, ways: cuda.constexpr):
-    first, last = _strips_of(j * form.parts, extents, tiling, form)
+def _add_across(total, sums, j, way, extents, tiling, sign, form, ways: cuda.constexpr):
+    first, last = _strips_of(j * form.parts, sums, extents, tiling, form.parts)
     for strip in range(first + way, last, type(j)(ways)):
         place = sums.across + strip * form.parts * extents.columns + j * form.parts
         if form.parts == 1:
             total[0] += sums.memory[place]
         else:
             other = place + extents.columns
-            if conjugate:
-                total[0] += sums.memory[place] + sums.memory[other + 1]
-                total[1] += sums.memory[other] - sums.memory[place + 1]
-            else:
-                total[0] += sums.memory[place] - sums.memory[other + 1]
-                total[1] += sums.memory[place + 1] + sums.memory[other]
+            total[0] += sums.memory[place] + sign * sums.memory[other + 1]
+            total[1] += sums.memory[other] - sign * sums.memory[place + 1]
 
 
 @cuda.jit(device=True)
-def store(y, i, total, alpha, beta, form, scaling):
-    """``y[i] = alpha * total + beta * y[i]``, in real numbers."""
-    place = (y.first + type(y.first)(i) * y.step) * form.parts
-    if form.parts == 1:
+def store(y, i, total, alpha, beta, parts: cuda.constexpr):
+    """``y[i] = alpha * total + beta * y[i]``, in real numbers; what is multiplied by zero is left out."""
+    place = (y.first + type(y.first)(i) * y.step) * parts
+    if parts == 1:
         value = alpha.re * total[0]
-        if scaling.beta:
+        if beta.re != 0:
             value += beta.re * y.memory[place]
         y.memory[place] = value
     else:
         re, im = alpha.re * total[0], alpha.re * total[1]
-        if scaling.complex_alpha:
+        if alpha.im != 0:
             re -= alpha.im * total[1]
             im += alpha.im * total[0]
-        if scaling.beta:
+        if beta.re != 0 or beta.im != 0:
             old_re, old_im = y.memory[place], y.memory[place + 1]
             re += beta.re * old_re
             im += beta.re * old_im
-            if scaling.complex_beta:
+            if beta.im != 0:
                 re -= beta.im * old_im
                 im += beta.im * old_re
         y.memory[place] = re
@@ -115,23 +107,11 @@ def store(y, i, total, alpha, beta, form, scaling):
 
 
 @cuda.jit
-def finish(
-    y,
-    sums,
-    n,
-    extents,
-    tiling,
-    alpha,
-    beta,
-    form: cuda.constexpr,
-    scaling: cuda.constexpr,
-    conjugate: cuda.constexpr,
-    ways: cuda.constexpr,
-):
+def finish(y, sums, n, extents, tiling, alpha, beta, sign, form: cuda.constexpr, ways: cuda.constexpr):
     """``y = alpha * sums + beta * y`` for n elements, sums of a sheet's parts in a fixed order.
 
     y: a `Vector` of real numbers, ``form.parts`` of each element; alpha, beta: `Complex`. A block has ``ways`` threads
-    along its second axis, which share the parts. ``conjugate``: elements that were used across.
+    along its second axis, which share the parts. ``sign``: 1 if elements that were used across are conjugated, else -1.
     """
     kind = type(n)
     number = type(alpha.re)
@@ -144,7 +124,7 @@ def finish(
         if form.along:
             _add_along(total, sums, i, kind(way), extents, tiling, form, ways)
         if form.across:
-            _add_across(total, sums, i, kind(way), extents, tiling, form, conjugate, ways)
+            _add_across(total, sums, i, kind(way), extents, tiling, sign, form, ways)
     if ways > 1:
         shared = cuda.shared.array((ways, form.parts, 32), number)
         for v in cuda.unroll(range(form.parts)):
@@ -155,4 +135,4 @@ def finish(
                 for v in cuda.unroll(range(form.parts)):
                     total[v] += shared[other, v, thread]
     if i < n and way == 0:
-        store(y, i, total, alpha, beta, form, scaling)
+        store(y, i, total, alpha, beta, form.parts)

@@ -12,28 +12,23 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from portagpu import cuda
-from portagpu.blas.level2.products.form import FULL, LOWER, PITCHED, UPPER
+from portagpu.blas.level2.products.form import FULL, LOWER, REAL, UPPER
 from portagpu.blas.level2.products.lines import start_of
 
 
 class Update(NamedTuple):
     """What is known of an update when its kernel is compiled.
 
-    ``shape``: `FULL` or a triangle of the lines; ``parts``: numbers of an element; ``terms`` that are added to each
-    number; ``real_diagonal``: the diagonal's imaginary parts become zero, and are not read. A block has ``threads_x``
-    threads along a line and ``threads_y`` lines at a time, of vectors of type ``vector``. ``layout``:
-    see `products.form`.
+    ``parts``: numbers of an element; ``terms`` that are added to each number. A block has ``threads_x`` threads along a
+    line and ``threads_y`` lines at a time, of vectors of type ``vector``.
     """
 
-    shape: int
     parts: int
     terms: int
-    real_diagonal: bool
     threads_x: int
     threads_y: int
     vector: Any
     aligned: bool
-    layout: int = PITCHED
 
 
 class Terms(NamedTuple):
@@ -44,8 +39,8 @@ class Terms(NamedTuple):
 
 
 @cuda.jit
-def pack_factors(x, packed, n, first, alpha, parts: cuda.constexpr, conjugate: cuda.constexpr):
-    """alpha times a vector (its conjugate), real parts from ``packed[first]`` on, then imaginary ones."""
+def pack_factors(x, packed, n, first, alpha, sign, parts: cuda.constexpr):
+    """alpha times a vector (its conjugate: ``sign`` -1), real parts from ``packed[first]`` on, then imaginary ones."""
     kind = type(n)
     i = kind(cuda.blockIdx.x) * kind(cuda.blockDim.x) + kind(cuda.threadIdx.x)
     if i < n:
@@ -54,14 +49,14 @@ def pack_factors(x, packed, n, first, alpha, parts: cuda.constexpr, conjugate: c
         if parts == 1:
             packed[first + i] = alpha.re * re
         else:
-            im = -x.memory[place + 1] if conjugate else x.memory[place + 1]
+            im = sign * x.memory[place + 1]
             packed[first + i] = alpha.re * re - alpha.im * im
             packed[first + n + i] = alpha.re * im + alpha.im * re
 
 
 @cuda.jit
-def pack_vector(x, packed, n, first, parts: cuda.constexpr, conjugate: cuda.constexpr):
-    """A vector (its conjugate) from ``packed[first]`` on, and after it that times the imaginary unit."""
+def pack_vector(x, packed, n, first, sign, parts: cuda.constexpr):
+    """A vector (its conjugate: ``sign`` -1) from ``packed[first]`` on, and after it that times the imaginary unit."""
     kind = type(n)
     i = kind(cuda.blockIdx.x) * kind(cuda.blockDim.x) + kind(cuda.threadIdx.x)
     if i < n:
@@ -70,7 +65,7 @@ def pack_vector(x, packed, n, first, parts: cuda.constexpr, conjugate: cuda.cons
         if parts == 1:
             packed[first + i] = re
         else:
-            im = -x.memory[place + 1] if conjugate else x.memory[place + 1]
+            im = sign * x.memory[place + 1]
             packed[first + 2 * i] = re
             packed[first + 2 * i + 1] = im
             packed[first + 2 * n + 2 * i] = -im
@@ -109,7 +104,8 @@ def _update_line(m, x, own, place, begin, end, thread, extents, update):
 def add_outer(m, x, extents, tiling, update: cuda.constexpr):
     """Add terms to each number of a sheet: m: a `Sheet`, x: `Terms`; a block for each part of the `Tiling`.
 
-    Blocks take strips from both ends in turn: those of a triangle are long at one end.
+    Of a `REAL` diagonal, imaginary parts are not read, and become zero. Blocks take strips from both ends in turn:
+    those of a triangle are long at one end.
     """
     parts, across = update.parts, update.threads_x
     kind = type(extents.lines)
@@ -126,16 +122,16 @@ def add_outer(m, x, extents, tiling, update: cuda.constexpr):
     for line in range(strip * tiling.strip + thread // across, last, kind(update.threads_y)):
         begin, end = chunk * tiling.chunk, min((chunk + 1) * tiling.chunk, extents.columns)
         diagonal = line * parts
-        has_diagonal = update.shape != FULL and diagonal >= begin and diagonal < end
-        if update.shape == LOWER:
-            end = min(end, diagonal if update.real_diagonal else diagonal + parts)
-        if update.shape == UPPER:
-            begin = max(begin, diagonal + parts if update.real_diagonal else diagonal)
-        place = start_of(m, line, update.layout, parts)
+        has_diagonal = m.shape != FULL and diagonal >= begin and diagonal < end
+        if m.shape == LOWER:
+            end = min(end, diagonal if m.diagonal == REAL else diagonal + parts)
+        if m.shape == UPPER:
+            begin = max(begin, diagonal + parts if m.diagonal == REAL else diagonal)
+        place = start_of(m, line)
         for t in cuda.unroll(range(update.terms)):
             own[t] = x.memory[t * extents.lines + line]
         if begin < end:
             _update_line(m, x, own, place, begin, end, thread % across, extents, update)
-        if update.real_diagonal and has_diagonal and thread % across == 0:
+        if parts == 2 and m.diagonal == REAL and has_diagonal and thread % across == 0:
             m.memory[place + diagonal] = _updated(m, x, own, place, diagonal, extents, update)
             m.memory[place + diagonal + 1] = 0

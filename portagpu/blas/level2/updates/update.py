@@ -9,12 +9,12 @@ import numpy as np
 from portagpu.blas.gemm.core.alignment import new_aligned_rows
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.kernel_arguments import Complex
-from portagpu.blas.gemm.core.operands import flat, real_flat, span_of
+from portagpu.blas.gemm.core.operands import placed, real_flat
 from portagpu.blas.gemm.core.vector_registers import native_lanes
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.core.workspace import workspaces
-from portagpu.blas.level2.products.call import real_vector
-from portagpu.blas.level2.products.form import FULL, LOWER, PITCHED, UPPER, Extents, Sheet, Tiling
+from portagpu.blas.level2.products.call import real_vector, sheet_of
+from portagpu.blas.level2.products.form import FULL, LOWER, READ, REAL, UPPER, Extents, Tiling
 from portagpu.blas.level2.products.product import Lines, packed_lines
 from portagpu.blas.level2.updates.kernels import Terms, Update, add_outer, pack_factors, pack_vector
 from portagpu.device.capabilities import Capabilities
@@ -64,7 +64,7 @@ def add_products(
         a, products, shape = a.T, tuple(product.turned for product in products), _TURNED[shape]
     lines, columns = a.shape
     pitch = a.strides[0] // a.itemsize if lines > 1 else columns
-    _add(Lines(flat(a, span_of(a)), lines, columns, pitch), products, stream, shape, real_diagonal)
+    _add(Lines(placed(a), lines, columns, pitch), products, stream, shape, real_diagonal)
 
 
 def add_to_packed(
@@ -83,24 +83,17 @@ def _add(found: Lines, products: tuple[Outer, ...], stream: Stream, shape: int, 
     parts = 2 if whole.dtype.kind == "c" else 1
     lines, columns = found.lines, found.columns
     memory = real_flat(whole) if parts == 2 else whole
-    pitch = found.pitch * parts if found.layout == PITCHED else found.pitch
+    pitch, growth = found.pitch * parts, found.growth * parts
     kind = np.uint64 if memory.is_large or any(p.x.is_large or p.y.is_large for p in products) else np.uint32
     terms = _terms(products, (lines, columns), parts, memory.dtype, kind, stream)
     update, tiling = _shape_of_blocks(memory, (lines, columns * parts), pitch, context.capabilities)
     blocks = -(-lines // tiling[0]) * -(-columns * parts // tiling[1])
     add_outer[blocks, update.threads_x * update.threads_y, stream](
-        Sheet(memory, kind(pitch)),
+        sheet_of(memory, kind, (pitch, growth), shape, REAL if real_diagonal else READ),
         terms,
         Extents(kind(lines), kind(columns * parts)),
         Tiling(kind(tiling[0]), kind(tiling[1])),
-        update._replace(
-            shape=shape,
-            parts=parts,
-            terms=len(products) * parts,
-            real_diagonal=real_diagonal,
-            aligned=update.aligned and found.layout == PITCHED,
-            layout=found.layout,
-        ),
+        update._replace(parts=parts, terms=len(products) * parts, aligned=update.aligned and growth == 0),
     )
 
 
@@ -113,13 +106,13 @@ def _shape_of_blocks(
     if not caps.local_memory_dedicated:
         vector = vector_type(name, native_lanes(caps, item))
         strip = max(1, -(-lines // (max(1, caps.compute_units) * _STRIPS)))
-        return Update(FULL, 1, 1, False, 1, 1, vector, False), (strip, max(1, columns))
+        return Update(1, 1, 1, 1, vector, False), (strip, max(1, columns))
     vector = vector_type(name, _VECTOR_BYTES // item)
     aligned = memory.offset % _VECTOR_BYTES == 0 and pitch * item % _VECTOR_BYTES == 0
     threads_x, threads_y = _GPU_THREADS
     while threads_x * threads_y > caps.max_work_group_size:
         threads_x //= 2
-    update = Update(FULL, 1, 1, False, threads_x, threads_y, vector, aligned)
+    update = Update(1, 1, threads_x, threads_y, vector, aligned)
     return update, (threads_y * _GPU_LINES, threads_x * vector.lanes)
 
 
@@ -136,7 +129,7 @@ def _terms(
     number = dtype.type
     first = len(products) * parts * lines
     size = first + len(products) * parts * columns * parts
-    packed = workspaces.of(stream, "level2 terms", (size,), dtype)
+    packed = placed(workspaces.of(stream, "level2 terms", (size,), dtype))
     threads = min(_THREADS, packed.context.capabilities.max_work_group_size)
     for i, product in enumerate(products):
         factor = complex(product.factor)
@@ -146,15 +139,15 @@ def _terms(
             kind(lines),
             kind(i * parts * lines),
             Complex(number(factor.real), number(factor.imag)),
+            number(-1 if product.conjugate_x else 1),
             parts,
-            product.conjugate_x,
         )
         pack_vector[-(-columns // threads), threads, stream](
             real_vector(product.y),
             packed,
             kind(columns),
             kind(first + i * parts * columns * parts),
+            number(-1 if product.conjugate_y else 1),
             parts,
-            product.conjugate_y,
         )
     return Terms(packed, kind(first))

@@ -105,7 +105,6 @@ def pack_block(
     tile: cuda.constexpr,
     vector: cuda.constexpr,
     along: cuda.constexpr,
-    transposed: cuda.constexpr,
 ):
     """Pack ``depth`` rows of b from ``first_k`` on, for a batch of matrices.
 
@@ -113,7 +112,7 @@ def pack_block(
     ("lines") have unit steps along k if ``along``, else rows have unit steps. A work-group
     packs ``chunk`` rows of a panel.
     """
-    flat = source.memory.T.ravel() if transposed and source.memory.ndim == 2 else source.memory.ravel()
+    flat = source.memory
     panel = type(chunk)(cuda.blockIdx.x)
     matrix = type(chunk)(cuda.blockIdx.z)
     first = (first_panel + panel) * tile
@@ -157,7 +156,7 @@ def multiply_block(
     A work-group computes ``plan.group_m`` tiles of ``tile_m`` rows by ``block.group_n`` panels. If it ``packs``, it
     computes all rows, so many tiles at a time, and packs these panels first, which no other one may use; else b is not
     read. packed_b: (1 or batch, panels, depth, vectors_n * lanes). a, b, c: each a `Matrix`, rows with unit steps, or
-    columns of those that are transposed; block: a `Block`; plan: a `BlockPlan`.
+    columns of those that are transposed, in flat memory; block: a `Block`; plan: a `BlockPlan`.
     """
     tile_m, vectors_n, group_m, apart, room, whole, transposed, copied, packs, b_transposed = plan
     lanes = vector.lanes
@@ -166,8 +165,7 @@ def multiply_block(
     panel0 = type(block.depth)(cuda.blockIdx.y) * block.group_n
     matrix = type(block.depth)(cuda.blockIdx.z)
     matrix_b = matrix if packed_b.shape[0] > 1 else type(block.depth)(0)
-    flat_a = a.memory.T.ravel() if transposed and a.memory.ndim == 2 else a.memory.ravel()
-    flat_c = c.memory.ravel()
+    flat_a, flat_c = a.memory, c.memory
     lines_a = cuda.shared.array(room, vector.dtype)
     acc = cuda.local.array((tile_m, vectors_n), vector)
     vectors = cuda.local.array((vectors_n,), vector)
@@ -177,7 +175,7 @@ def multiply_block(
     last_panel = min(panel0 + block.group_n, block.panels_n) - 1
     lines = cuda.local.array(tile_m, np.uint64)  # unsigned: these subscripts never count from the end
     if packs:
-        flat_b = b.memory.T.ravel() if b_transposed and b.memory.ndim == 2 else b.memory.ravel()
+        flat_b = b.memory
         corner = matrix_b * b.batch + (block.first_k if b_transposed else block.first_k * b.pitch)
         across = b.pitch if b_transposed else type(b.pitch)(1)
         for panel in range(panel0, last_panel + 1):

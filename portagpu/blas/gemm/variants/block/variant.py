@@ -11,7 +11,7 @@ import numpy as np
 from portagpu.blas.gemm.core.accumulation import conversion, is_plain, number_type
 from portagpu.blas.gemm.core.interface import Config, Product, Variant, clock_mhz
 from portagpu.blas.gemm.core.kernel_arguments import Extents
-from portagpu.blas.gemm.core.operands import matrix_of, operand, with_strides
+from portagpu.blas.gemm.core.operands import matrix_of, placed_operand, with_strides
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_registers import native_lanes, register_count
 from portagpu.blas.gemm.core.workspace import workspaces
@@ -203,7 +203,7 @@ class _Work:
 
     def __init__(self, config: BlockConfig, product: Product) -> None:
         self.product = product
-        self.a, self.b, self.c = operand(product.a), operand(product.b), operand(product.c)
+        self.a, self.b, self.c = placed_operand(product.a), placed_operand(product.b), placed_operand(product.c)
         self.m, self.n = product.c.shape[-2:]
         self.k = product.a.shape[-1]
         self.found = conversion(product.a.dtype.name, product.c.dtype.name, config.lanes)
@@ -252,7 +252,6 @@ class _Work:
             tile,
             self.found.vector,
             b.transposed,
-            b.transposed,
         )
 
     def _multiply(self, packed: DeviceNDArray, first_k: int, first_panel: int, packs: bool) -> None:
@@ -287,5 +286,5 @@ class _Work:
             replace(product, beta=beta, fusion=fusion).factors(self.dtype.type),
             self.found.vector,
             plan,
-            self.found.epilogue(product.alpha, beta),
+            self.found.any_epilogue,
         )

@@ -20,28 +20,22 @@ def multiply_elements(
     accumulator: cuda.constexpr,
     epilogue: cuda.constexpr,
     whole: cuda.constexpr,
-    a_transposed: cuda.constexpr,
-    b_transposed: cuda.constexpr,
 ):
-    """``c = alpha * a @ b + beta * c`` for ``batch`` products; a, b, c: each a `Matrix`, see `operands`.
+    """``c = alpha * a @ b + beta * c`` for ``batch`` products; a, b: each a `StridedMatrix`, c: a `Matrix`, all flat.
 
     A one-dimensional grid has a thread for each element of c, columns first. Sums have the type ``accumulator``.
     """
-    flat_a = a.memory.T.ravel() if a_transposed and a.memory.ndim == 2 else a.memory.ravel()
-    flat_b = b.memory.T.ravel() if b_transposed and b.memory.ndim == 2 else b.memory.ravel()
-    flat_c = c.memory.ravel()
+    flat_a, flat_b, flat_c = a.memory, b.memory, c.memory
     position = type(extents.m)(cuda.grid(1))
     if position < extents.m * extents.n * batch:
         matrix = position // (extents.m * extents.n)
         within = position % (extents.m * extents.n)
         row, column = within // extents.n, within % extents.n
-        place_a = matrix * a.batch + (row if a_transposed else row * a.pitch)
-        place_b = matrix * b.batch + (column * b.pitch if b_transposed else column)
-        step_a = a.pitch if a_transposed else type(extents.m)(1)
-        step_b = type(extents.m)(1) if b_transposed else b.pitch
+        place_a = matrix * a.batch + row * a.down
+        place_b = matrix * b.batch + column * b.right
         total = accumulator(0)
         for _ in range(extents.k):
             total = multiply_add(accumulator(flat_a[place_a]), accumulator(flat_b[place_b]), total, whole)
-            place_a += step_a
-            place_b += step_b
+            place_a += a.right
+            place_b += b.down
         store_element(total, flat_c, matrix * c.batch + row * c.pitch + column, matrix, row, column, factors, epilogue)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from portagpu.blas.gemm.core.accumulation import conversion, is_plain, number_type
 from portagpu.blas.gemm.core.interface import Config, Product, Variant, clock_mhz
 from portagpu.blas.gemm.core.kernel_arguments import Extents
-from portagpu.blas.gemm.core.operands import index_type, matrix_of, operand
+from portagpu.blas.gemm.core.operands import index_type, matrix_of, placed_operand, strided_matrix_of
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import name_of
 from portagpu.blas.gemm.kernels.launch import MOST_TERMS
@@ -60,20 +60,18 @@ class ElementVariant(Variant):
 
     def run(self, config: ElementConfig, product: Product) -> None:
         """One launch."""
-        a, b, c = operand(product.a), operand(product.b), operand(product.c)
+        a, b, c = placed_operand(product.a), placed_operand(product.b), placed_operand(product.c)
         m, n, k, batch = product.c.shape[-2], product.c.shape[-1], product.a.shape[-1], product.batch
         found = conversion(name_of(product.a.dtype), name_of(product.c.dtype), 2)
         number = index_type(a.array, b.array, c.array)
         multiply_elements[-(-m * n * batch // config.threads), config.threads, product.stream](
-            matrix_of(a, number),
-            matrix_of(b, number),
+            strided_matrix_of(a, number),
+            strided_matrix_of(b, number),
             matrix_of(c, number),
             Extents(number(m), number(n), number(k)),
             number(batch),
             product.factors(number_type(found.scaled)),
             number_type(found.vector),
-            found.epilogue(product.alpha, product.beta),
+            found.any_epilogue,
             found.whole,
-            a.transposed,
-            b.transposed,
         )

@@ -49,7 +49,6 @@ def pack(
     width: cuda.constexpr,
     vector: cuda.constexpr,
     along: cuda.constexpr,
-    transposed: cuda.constexpr,
 ):
     """Pack panels of ``tile`` lines, which are rows of a or columns of b, for a batch of matrices.
 
@@ -57,7 +56,7 @@ def pack(
     k if ``along``, and are a pitch apart; else neighbouring lines have unit steps, and ``width`` of them are read as
     one ``vector`` of the type of sums. A work-group packs ``chunk`` steps of k of one panel.
     """
-    flat = source.memory.T.ravel() if transposed and source.memory.ndim == 2 else source.memory.ravel()
+    flat = source.memory
     panel = type(chunk)(cuda.blockIdx.x)
     matrix = type(chunk)(cuda.blockIdx.z)
     first = panel * tile

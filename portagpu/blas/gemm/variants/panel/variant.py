@@ -10,7 +10,7 @@ import numpy as np
 from portagpu.blas.gemm.core.accumulation import conversion, is_plain, number_type
 from portagpu.blas.gemm.core.interface import Config, Product, Variant, clock_mhz
 from portagpu.blas.gemm.core.kernel_arguments import Extents
-from portagpu.blas.gemm.core.operands import Operand, index_type, matrix_of, operand
+from portagpu.blas.gemm.core.operands import Operand, index_type, matrix_of, placed_operand
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_registers import native_lanes, register_count
 from portagpu.blas.gemm.core.vector_types import name_of, vector_type
@@ -111,7 +111,7 @@ class PanelVariant(Variant):
 
     def run(self, config: PanelConfig, product: Product) -> None:
         """The product, or several along k, whose results are added."""
-        k, c = product.a.shape[-1], operand(product.c)
+        k, c = product.a.shape[-1], placed_operand(product.c)
         depth = math.ceil(k / math.ceil(k / MOST_TERMS))
         found = conversion(name_of(product.a.dtype), name_of(product.c.dtype), config.lanes)
         accumulator = np.dtype(found.vector.dtype.name)
@@ -138,7 +138,7 @@ def _multiply_parts(config: PanelConfig, product: Product, c: Operand, depth: in
 
 def _multiply(config: PanelConfig, product: Product, c: Operand, depth: int) -> None:
     """Pack both operands (one that a batch shares, once), then multiply panels. There are up to ``depth`` terms."""
-    a, b, stream = operand(product.a), operand(product.b), product.stream
+    a, b, stream = placed_operand(product.a), placed_operand(product.b), product.stream
     m, n, k, batch = product.c.shape[-2], product.c.shape[-1], product.a.shape[-1], product.batch
     found = conversion(name_of(product.a.dtype), name_of(c.array.dtype), config.lanes)
     dtype = np.dtype(number_type(found.vector))
@@ -164,7 +164,6 @@ def _multiply(config: PanelConfig, product: Product, c: Operand, depth: int) -> 
             width,
             vector,
             along,
-            source.transposed,
         )
     group_m, group_n = min(config.group_m, panels_m), min(config.group_n, panels_n)
     grid = (-(-panels_m // group_m), -(-panels_n // group_n), batch)
@@ -178,5 +177,5 @@ def _multiply(config: PanelConfig, product: Product, c: Operand, depth: int) -> 
         product.factors(number_type(found.scaled)),
         found.vector,
         PanelPlan(config.tile_m, config.vectors_n, config.unroll_k, found.whole),
-        found.epilogue(product.alpha, product.beta),
+        found.any_epilogue,
     )

@@ -21,9 +21,8 @@ class VectorPlan(NamedTuple):
     """What is known when the kernels are compiled.
 
     ``rows``: the few; ``lines``: columns of a block, or vectors of columns; ``vector``, ``accumulator``: types of sums,
-    which are integers if ``whole``. ``aligned``: vectors of b are. ``x_transposed``, ``b_transposed``: the array is in
-    Fortran order. ``x_vectors``: elements of x lie side by side along k (`multiply_along`); ``terms``: rows of b at a
-    time (the others).
+    which are integers if ``whole``. ``aligned``: vectors of b are. ``x_vectors``: elements of x lie side by side along
+    k (`multiply_along`); ``terms``: rows of b at a time (the others).
     """
 
     rows: int
@@ -32,8 +31,6 @@ class VectorPlan(NamedTuple):
     accumulator: Any
     whole: bool
     aligned: bool
-    x_transposed: bool
-    b_transposed: bool
     x_vectors: bool
     terms: int
 
@@ -120,15 +117,13 @@ def gathered(source, first, step, count, vector: cuda.constexpr):
 def multiply_along(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogue: cuda.constexpr):
     """``c[i, j] = sum over p of x[i, p] * b[p, j]``: column j of b is a line of neighbours at ``j * b.pitch``.
 
-    x, c: each a `StridedMatrix`; b: a `Matrix`; plan: a `VectorPlan`. The grid is one-dimensional: for each product of
-    the batch, and each part of a ``split``, a block for each ``lines`` columns. Parts go to c as they are.
+    x, c: each a `StridedMatrix`; b: a `Matrix`, all of flat memory; plan: a `VectorPlan`. The grid is one-dimensional:
+    for each product of the batch, and each part of a ``split``, a block for each ``lines`` columns.
     """
     rows, lines, vector, accumulator = plan.rows, plan.lines, plan.vector, plan.accumulator
     whole, aligned = plan.whole, plan.aligned
     lanes = vector.lanes
-    flat_x = x.memory.T.ravel() if plan.x_transposed and x.memory.ndim == 2 else x.memory.ravel()
-    flat_b = b.memory.T.ravel() if plan.b_transposed and b.memory.ndim == 2 else b.memory.ravel()
-    flat_c = c.memory.ravel()
+    flat_x, flat_b, flat_c = x.memory, b.memory, c.memory
     values = cuda.local.array(rows, vector)
     acc = cuda.local.array((rows, lines), vector)
     sums = cuda.local.array((rows, lines), accumulator)
@@ -183,9 +178,7 @@ def multiply_across(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogu
     rows, lines, vector, accumulator = plan.rows, plan.lines, plan.vector, plan.accumulator
     whole, aligned = plan.whole, plan.aligned
     lanes = vector.lanes
-    flat_x = x.memory.T.ravel() if plan.x_transposed and x.memory.ndim == 2 else x.memory.ravel()
-    flat_b = b.memory.T.ravel() if plan.b_transposed and b.memory.ndim == 2 else b.memory.ravel()
-    flat_c = c.memory.ravel()
+    flat_x, flat_b, flat_c = x.memory, b.memory, c.memory
     found = cuda.local.array((plan.terms, lines), vector)
     acc = cuda.local.array((rows, lines), vector)
 

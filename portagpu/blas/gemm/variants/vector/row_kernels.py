@@ -29,9 +29,7 @@ def multiply_lines(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogue
     rows, lines, vector, accumulator = plan.rows, plan.lines, plan.vector, plan.accumulator
     whole, aligned = plan.whole, plan.aligned
     lanes = vector.lanes
-    flat_x = x.memory.T.ravel() if plan.x_transposed and x.memory.ndim == 2 else x.memory.ravel()
-    flat_b = b.memory.T.ravel() if plan.b_transposed and b.memory.ndim == 2 else b.memory.ravel()
-    flat_c = c.memory.ravel()
+    flat_x, flat_b, flat_c = x.memory, b.memory, c.memory
     sums = cuda.local.array((rows, lines), vector)
     values = cuda.local.array((rows, plan.terms), vector)
     found = cuda.local.array(plan.terms, vector)

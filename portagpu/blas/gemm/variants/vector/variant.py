@@ -11,8 +11,8 @@ from portagpu.blas.gemm.core.accumulation import conversion, is_plain, number_ty
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.few_rows import FewRows, few_rows
 from portagpu.blas.gemm.core.interface import Config, Product, Variant, clock_mhz, order_of
-from portagpu.blas.gemm.core.kernel_arguments import SUM, Epilogue, Factors, Split, StridedMatrix
-from portagpu.blas.gemm.core.operands import Operand, index_type, matrix_of, operand
+from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, Epilogue, Factors, Split, StridedMatrix
+from portagpu.blas.gemm.core.operands import Operand, index_type, matrix_of, placed, placed_operand
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.kernels.launch import MOST_TERMS, split_of
@@ -126,19 +126,20 @@ class VectorVariant(Variant):
         problem, context = product.problem, product.c.context
         view, batch = few_rows(problem), product.batch
         m, n = problem.m, problem.n
-        few, large, c = _few(product, view), operand(product.a if view.swapped else product.b), operand(product.c)
+        few, c = _few(product, view), placed_operand(product.c)
+        large = placed_operand(product.a if view.swapped else product.b)
         # as rows: of the transpose, where the large matrix is a
         few_transposed = not few.transposed if view.swapped else few.transposed
         lanes = _lanes(problem, context.capabilities, view.rows)
         found = conversion(problem.dtype, problem.out_dtype, lanes)
         split, chunk = split_of(_parts(config, view, lanes), lanes, view.k)
-        target, epilogue = c, found.epilogue(product.alpha, product.beta)
+        target, epilogue = c, found.any_epilogue
         factors = product.factors(number_type(found.scaled), turned=view.swapped)
         if split > 1:
             parts = workspaces.of(product.stream, "parts", (batch, split, m, n), np.dtype(number_type(found.vector)))
             kind = number_type(found.vector)
-            target, epilogue = Operand(parts, n, m * n, False), Epilogue(SUM, found.vector, found.vector)
-            factors = Factors(kind(0), kind(0))
+            target = Operand(placed(parts), n, m * n, False)
+            epilogue, factors = Epilogue(BETA_UNLESS_ZERO, found.vector, found.vector), Factors(kind(1), kind(0))
         c_row, c_column = (1, target.pitch) if view.swapped else (target.pitch, 1)
         x_row, x_step = (1, few.pitch) if few_transposed else (few.pitch, 1)
         width = config.lines * (1 if view.along else lanes)
@@ -151,8 +152,6 @@ class VectorVariant(Variant):
             accumulator=number_type(found.vector),
             whole=found.whole,
             aligned=large.is_aligned(lanes),
-            x_transposed=few.transposed,
-            b_transposed=large.transposed,
             x_vectors=view.along and x_step == 1,
             terms=0 if view.along else _WIDE_UNROLL_K if wide else _UNROLL_K,
         )
@@ -169,7 +168,7 @@ class VectorVariant(Variant):
             epilogue,
         )
         if split > 1:
-            add_parts(target.array, c, (batch, m, n), found, product)
+            add_parts(parts, c, (batch, m, n), found, product)
 
 
 def _share(width: int, problem: Problem, view: FewRows) -> float:
@@ -198,9 +197,9 @@ def _few(product: Product, view: FewRows) -> Operand:
     matrix = product.b if view.swapped else product.a
     columns = matrix if view.swapped else swapped(matrix)  # (k, rows)
     if not view.along or min(columns.shape[-2:]) == 1 or order_of(columns) != "C":
-        return operand(matrix)
+        return placed_operand(matrix)
     made = swapped_order(columns, "few rows", product.stream)
-    return operand(made if view.swapped else swapped(made))
+    return placed_operand(made if view.swapped else swapped(made))
 
 
 def _parts(config: VectorConfig, view: FewRows, lanes: int) -> int:
