@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from portagpu.blas.factorisations.cholesky import potrs
 from portagpu.blas.factorisations.repeated_calls import repeated
-from portagpu.blas.factorisations.triangles import copy_triangle, identity
+from portagpu.blas.factorisations.triangles import copy_triangle
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.workspace import workspaces
+from portagpu.blas.level3.triangles import identity
 from portagpu.blas.level3.triangular_solve import solve_triangular
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream

@@ -8,7 +8,7 @@ from matrices_in_memory import Placed, only_triangle, random
 
 from portagpu.blas.level3.triangular_solve import solve_triangular
 
-SIZES = [(1, 1), (3, 40), (8, 5), (64, 33), (65, 40), (130, 70), (257, 33)]
+SIZES = [(1, 1), (3, 40), (8, 5), (64, 33), (65, 40), (130, 70), (257, 33), (600, 9)]
 
 
 def check(n, m, dtype, orders, stream, *, lower, batch=(), shared=False, alpha=1.0, unit=False, conjugate=False):
