@@ -9,7 +9,7 @@ from matrices_in_memory import Placed, only_triangle, random
 from portagpu import cuda
 from portagpu.blas.factorisations.cholesky import potrf, potrs
 
-SIZES = [1, 5, 8, 16, 31, 64, 65, 130, 257]
+SIZES = [1, 5, 8, 16, 31, 64, 65, 130, 257, 600]
 MOST = 30  # of scaled residuals
 
 
