@@ -16,6 +16,8 @@ _ALONE_BYTES = 96 * 1024  # of a block that is alone on the device, at most
 _WIDE = 512, 1024  # columns whose products with the rest of a matrix are fast, and with that of a large one
 _LARGE = 4096  # rows
 _THREADS = 256  # of a block that is alone
+_ROWS_OF_THREAD = 4
+_REGISTERS = 32 * 1024  # of a block, for columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +120,34 @@ class Columns:
         while threads * 4 <= m and threads * 2 <= most:
             threads *= 2
         return cls(width=32, panel=8, threads=threads, lanes=1, matrices=1, elements=0, **swaps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TallColumns:
+    """How few columns of many rows are factored by a block of a GPU, in registers.
+
+    ``panel``: columns at a time; ``threads``, each with ``rows`` rows.
+    """
+
+    panel: int
+    threads: int
+    rows: int
+
+    @classmethod
+    def predict(cls, caps: Capabilities, m: int, n: int, dtype: np.dtype[Any]) -> TallColumns | None:
+        """What suits a device, for m x n matrices; None where they are too tall, or hardly taller than wide."""
+        most = _power_of_two(min(1024, caps.max_work_group_size))
+        threads = 64
+        while threads * _ROWS_OF_THREAD < m and threads * 2 <= most:
+            threads *= 2
+        rows = _ROWS_OF_THREAD  # also of fewer rows: kernels are compiled for few shapes
+        while threads * rows < m:
+            rows *= 2
+        registers = _REGISTERS // threads * 4 // dtype.itemsize
+        panel = 8 if rows * 8 <= registers else 4
+        if not caps.local_memory_dedicated or rows > 4 * _ROWS_OF_THREAD or m < -(-n // panel) * panel:
+            return None
+        return cls(panel=panel, threads=threads, rows=rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
