@@ -68,6 +68,8 @@ def test_batches(device, memory, stream, dtype):
 def test_small(device, memory, stream):
     check(18, "float32", "C", True, stream, (3,), right=2)
     check(9, "complex64", "F", False, stream, right=2)
+    if memory == "shared":
+        check(70, "complex64", "F", False, stream, right=2)  # panels of large matrices
 
 
 @pytest.mark.one_device
