@@ -20,6 +20,9 @@ from portagpu import cuda
 from portagpu.blas.factorisations.cells import conjugate, put, real_part, take
 from portagpu.blas.gemm.kernels.epilogue import multiply_add
 
+AHEAD = 4
+"""Elements that a thread of a block that is alone reads at once."""
+
 
 class CholeskyPlan(NamedTuple):
     """What is known when the kernel is compiled: the fields of `parameters.Blocks`, and types.
@@ -46,23 +49,35 @@ class CholeskyPlan(NamedTuple):
 
 
 @cuda.jit(device=True)
-def _fetch(s, base, a, start, n, whole, thread, plan: cuda.constexpr):
-    """The lower triangle to ``s[base + column * pitch + row]``, of a unit matrix beyond it."""
+def _fetch(s, base, a, start, n, whole, thread, held, plan: cuda.constexpr):
+    """The lower triangle to ``s[base + column * pitch + row]``, of a unit matrix beyond it.
+
+    A thread reads as many elements as ``held`` has places before it needs one: a block that is alone waits less so.
+    """
     kind = type(n)
     across = min(plan.rows, plan.threads)
-    for line in range(thread // kind(across), whole, kind(plan.threads // across)):
+    lines = plan.threads // across
+    for first in range(thread // kind(across), whole, kind(lines * AHEAD if plan.separate else lines)):
         for place in range(thread % kind(across), whole, kind(across)):
-            row = line if plan.along else place
-            column = place if plan.along else line
-            if plan.inverts:
-                s[base + line * kind(plan.pitch) + whole + place] = plan.number(1 if line == place else 0)
-            if column <= row:
-                value = plan.number(1) if row == column else plan.number(0)
-                if row < n:
-                    value = a.memory[start + row * a.down + column * a.right]
-                    if row == column:
-                        value = plan.number(real_part(value, plan.is_complex))
-                s[base + column * kind(plan.pitch) + row] = value
+            for u in cuda.unroll(range(AHEAD if plan.separate else 1)):
+                line = first + kind(u * lines)
+                row = line if plan.along else place
+                column = place if plan.along else line
+                held[u] = plan.number(1) if row == column else plan.number(0)
+                if row < n and column <= row:
+                    held[u] = a.memory[start + row * a.down + column * a.right]
+            for u in cuda.unroll(range(AHEAD if plan.separate else 1)):
+                line = first + kind(u * lines)
+                row = line if plan.along else place
+                column = place if plan.along else line
+                if line < whole:
+                    if plan.inverts:
+                        s[base + line * kind(plan.pitch) + whole + place] = plan.number(1 if line == place else 0)
+                    if column <= row:
+                        value = held[u]
+                        if row == column:
+                            value = plan.number(real_part(value, plan.is_complex))
+                        s[base + column * kind(plan.pitch) + row] = value
 
 
 @cuda.jit(device=True)
@@ -174,6 +189,7 @@ def factor_cholesky(a, source, inverses, n, count, before, info, plan: cuda.cons
     triangle = cuda.local.array((panel, panel), plan.number)
     inverse = cuda.local.array(panel, plan.real)
     acc = cuda.local.array(panel, plan.cell)
+    held = cuda.local.array(AHEAD, plan.number)
     thread = kind(cuda.threadIdx.x) % kind(plan.threads)
     group = kind(cuda.threadIdx.x) // kind(plan.threads)
     given = kind(cuda.blockIdx.x) * kind(plan.matrices) + group
@@ -185,9 +201,9 @@ def factor_cholesky(a, source, inverses, n, count, before, info, plan: cuda.cons
     failed = np.int32(0)
     all_rows = whole * kind(2 if plan.inverts else 1)
     if plan.separate:
-        _fetch(s, base, source, source.first + matrix * source.batch, n, whole, thread, plan)
+        _fetch(s, base, source, source.first + matrix * source.batch, n, whole, thread, held, plan)
     else:
-        _fetch(s, base, a, start, n, whole, thread, plan)
+        _fetch(s, base, a, start, n, whole, thread, held, plan)
     cuda.syncthreads()
     for done in range(kind(0), whole, kind(panel)):
         _subtract_products(s, base, done, all_rows, thread, acc, plan)
