@@ -63,17 +63,34 @@ def diagonal_inverses(
     band = with_strides(memory, (all_rows, rows), (rows * a.itemsize, a.itemsize))
     whole = blocks_of(band, (0, 0), (rows, rows), rows, how.blocks)
     identity(whole, stream)
-    size, count = how.least, all_rows // how.least
-    triangles, found = (blocks_of(x, (0, 0), (size, size), size, count) for x in (a, band))
+    invert_blocks(a, band, stream, how, by, lower=lower, unit=unit)
+    return whole
+
+
+def invert_blocks(
+    a: DeviceNDArray, out: DeviceNDArray, stream: Stream, how: Inversion, by: Substitution, *, lower: bool, unit: bool
+) -> None:
+    """Enqueue the inverses of a triangle's blocks on the diagonal, as of `diagonal_inverses`.
+
+    out: a matrix that does not overlap a, whose blocks on the diagonal are unit matrices, and become the inverses.
+    """
+    size, all_rows = how.least, how.rows * how.blocks
+    triangles, found = (blocks_of(x, (0, 0), (size, size), size, all_rows // size) for x in (a, out))
     substitute_blocks(triangles, found, stream, by, lower=lower, unit=unit)
-    while size < rows:
+    while size < how.rows:
         step, count = 2 * size, all_rows // (2 * size)
         beside = (size, 0) if lower else (0, size)
-        squares, target = (blocks_of(x, beside, (size, size), step, count) for x in (a, band))
-        first, second = (blocks_of(band, (place, place), (size, size), step, count) for place in (0, size))
+        squares, target = (blocks_of(x, beside, (size, size), step, count) for x in (a, out))
+        first, second = (blocks_of(out, (place, place), (size, size), step, count) for place in (0, size))
         right, left = (first, second) if lower else (second, first)
-        between = workspaces.of(stream, "half inverses", squares.shape, a.dtype)
-        gemm(squares, right, between, stream)
-        gemm(left, between, target, stream, alpha=-1.0)
+        join_inverses(squares, right, left, target, stream)
         size = step
-    return whole
+
+
+def join_inverses(
+    square: DeviceNDArray, right: DeviceNDArray, left: DeviceNDArray, target: DeviceNDArray, stream: Stream
+) -> None:
+    """Enqueue ``target = -left @ square @ right``: what is beside two inverses in that of the triangle of both."""
+    between = workspaces.of(stream, "half inverses", square.shape, square.dtype)
+    gemm(square, right, between, stream)
+    gemm(left, between, target, stream, alpha=-1.0)
