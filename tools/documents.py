@@ -13,6 +13,7 @@ from tools import (
     passes_page,
     reference,
     rooms,
+    routines_table,
     stubs,
     variants_table,
 )
@@ -35,6 +36,7 @@ MADE = {
     "passes.md": passes_page.text,
     "architecture.md": rooms.text,
     "gemm.md": variants_table.text,
+    "blas.md": routines_table.text,
 }
 
 

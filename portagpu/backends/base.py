@@ -298,8 +298,12 @@ class Driver(ABC):
         """Set bytes of the memory."""
 
     @abstractmethod
-    def strided_copy(self, source: Strided, target: Strided, build: Callable[[str], Any]) -> Callable[[Any], None]:
-        """What copies elements between two views of one shape and dtype, given a queue.
+    def strided_copy(
+        self, source: Strided, target: Strided, build: Callable[[str], Any]
+    ) -> Callable[[Any, Any, Any], None]:
+        """What copies elements between two views of one shape and dtype, given a queue and both memories.
+
+        The memories, the target's first, are those of the views or others, in which the elements lie in the same way.
 
         ``build`` compiles a program of the driver's, or finds it in the caches.
         """

@@ -77,12 +77,14 @@ def operands_of(a: Any, b: Any) -> tuple[Any, Any, bool]:
     )
 
 
-def check_dtypes(a: Any, b: Any, on_device: bool) -> None:
-    """Raise `DTypeError` for operands that no product takes."""
-    for name, operand in (("a", a), ("b", b)):
+def check_dtypes(
+    a: Any, b: Any, on_device: bool, *, function: str = "matmul", names: tuple[str, str] = ("a", "b")
+) -> None:
+    """Raise `DTypeError` for operands that no product takes; ``names``: of theirs, in errors."""
+    for name, operand in zip(names, (a, b), strict=True):
         if name_of(operand.dtype) not in TAKEN:
             raise DTypeError(
-                f"matmul takes {_TAKEN_IN_WORDS}; operand {name} is {operand.dtype}",
+                f"{function} takes {_TAKEN_IN_WORDS}; operand {name} is {operand.dtype}",
                 hint=conversion(name, operand),
             )
         if isinstance(operand, DeviceNDArray) and not operand.dtype.isnative:

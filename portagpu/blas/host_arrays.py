@@ -43,24 +43,31 @@ def on_device(
     """
     reads, updates, results = reads or {}, updates or {}, results or {}
     arrays = {**reads, **updates, **results}
-    kinds = {name: isinstance(x, DeviceNDArray) for name, x in arrays.items()}
     written = [*updates, *results]
-    if all(kinds.values()):
+    if are_on_device(arrays):
         context = _common_context(arrays)
         where = as_stream(stream, context)
         check_stream(where, context)
         _check_overlaps(arrays, written, in_place, shares_elements)
         enqueue(*arrays.values(), where)
         return
-    if any(kinds.values()):
-        name = next(name for name, on_it in kinds.items() if not on_it)
-        other = next(name for name, on_it in kinds.items() if on_it)
-        raise ArgumentTypeError(
-            f"{name} is a NumPy array, {other} is on the device",
-            hint=f"move one: cuda.to_device({name}), or {other}.copy_to_host()",
-        )
     _check_overlaps(arrays, written, in_place, host_shares_elements)
     _borrow(enqueue, as_stream(stream, context_of(stream)), reads, updates, results)
+
+
+def are_on_device(arrays: Arrays, function: str = "") -> bool:
+    """Whether arrays, by the names that errors have them under, are device arrays; else all are NumPy's.
+
+    function: that took them. Raises `ArgumentTypeError` for arrays of both kinds.
+    """
+    there = [name for name, x in arrays.items() if isinstance(x, DeviceNDArray)]
+    if there and len(there) < len(arrays):
+        here = next(name for name in arrays if name not in there)
+        raise ArgumentTypeError(
+            f"{function}{': ' if function else ''}{here} is a NumPy array, {there[0]} is on the device",
+            hint=f"move one: cuda.to_device({here}), or {there[0]}.copy_to_host()",
+        )
+    return bool(there)
 
 
 def check_stream(stream: Stream, context: Context) -> None:
@@ -83,14 +90,14 @@ def _check_overlaps(arrays: Arrays, written: list[str], in_place: bool, overlap:
         for other, x in arrays.items():
             if other == name or x.size == 0 or not overlap(arrays[name], x):
                 continue
-            if not (in_place and _is_same_view(arrays[name], x)):
+            if not (in_place and is_same_view(arrays[name], x)):
                 raise ArgumentTypeError(
                     f"{name} shares memory with {other}, and is written while {other} is read",
                     hint=f"pass a copy of one of them: {other}.copy()",
                 )
 
 
-def _is_same_view(x: Any, y: Any) -> bool:
+def is_same_view(x: Any, y: Any) -> bool:
     """Whether two arrays that overlap are the same elements in the same order."""
     if (x.shape, x.strides, x.dtype) != (y.shape, y.strides, y.dtype):
         return False

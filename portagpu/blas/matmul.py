@@ -26,7 +26,7 @@ from portagpu.blas.gemm.replay.device_products import again, first
 from portagpu.blas.gemm.replay.host_products import HostProduct, host_again, host_product
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
-from portagpu.runtime.arrays.creation import is_device_like, to_device
+from portagpu.runtime.arrays.creation import as_device_array, is_device_like, to_device
 from portagpu.runtime.arrays.foreign import is_foreign, shared_view
 from portagpu.runtime.arrays.host_memory import SharedSpans, finished, map_back, wrap_host
 from portagpu.runtime.arrays.overlap import may_overlap
@@ -79,8 +79,8 @@ def matmul(
             if host.again():
                 return host.result
             return _of_host_arrays(_request(a, b, out, alpha, beta, precision, dtype, stream), host)
-    if is_foreign(out) and not is_device_like(out):
-        into = shared_view(out, "out")
+    if type(out) is not DeviceNDArray and (is_device_like(out) or is_foreign(out)):
+        into = as_device_array(out) if is_device_like(out) else shared_view(out, "out")
         matmul(a, b, into, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
         return out
     request = _request(a, b, out, alpha, beta, precision, dtype, stream)

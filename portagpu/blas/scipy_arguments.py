@@ -18,6 +18,7 @@ import numpy as np
 from portagpu.blas.arguments import check_scalar, conversion, operand_of
 from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.gemm.kernels.conjugate import conjugated
+from portagpu.blas.replay.calls import repeated
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError, UnknownOptionError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.host_pool import out_of_memory, results
@@ -45,24 +46,24 @@ class Routine:
         real = np.dtype(f"f{self.dtype.itemsize // 2}") if self.dtype.kind == "c" else self.dtype
         return check_scalar(_number(value), name, real, real).real
 
-    def matrix(self, value: Any, name: str) -> Any:
-        """An argument with two axes in the routine's dtype; a vector is a column.
+    def matrix(self, value: Any, name: str, *, batch: bool = False) -> Any:
+        """An argument with two axes in the routine's dtype; a vector is a column. A ``batch`` of them has more axes.
 
         Raises `ArgumentTypeError`, `ShapeError`, `DTypeError`, `OutOfMemoryError`.
         """
         found = operand_of(value, name)
-        if found.ndim > 2:
+        if found.ndim > 2 and not batch:
             raise ShapeError(f"{self.name} takes matrices; {name} has {found.ndim} axes", hint="use matmul for batches")
         found = self._converted(found, name)
-        return found if found.ndim == 2 else found.reshape((found.size, 1))
+        return found if found.ndim >= 2 else found.reshape((found.size, 1))
 
-    def square(self, value: Any, name: str) -> Any:
-        """A `matrix` of as many rows as columns. Raises as that does, and `ShapeError`."""
-        found = self.matrix(value, name)
-        if found.shape[0] != found.shape[1]:
+    def square(self, value: Any, name: str, *, batch: bool = False) -> Any:
+        """A `matrix` of as many rows as columns, or a ``batch``. Raises as that does, and `ShapeError`."""
+        found = self.matrix(value, name, batch=batch)
+        if found.shape[-2] != found.shape[-1]:
             raise ShapeError(
                 f"{self.name} takes a square {name}; it has shape {found.shape}",
-                hint=f"pass a part of it: {name}[:n, :n]",
+                hint=f"pass a part of it: {name}[..., :n, :n]",
             )
         return found
 
@@ -141,14 +142,13 @@ def in_dtype(
     function's own name says it.
     """
     chosen = Routine(name=name, family=family or routine.__name__.lstrip("_"), dtype=np.dtype(dtype))
+    call = functools.partial(routine, chosen)
 
     @functools.wraps(routine)
     def function(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         try:
-            return routine(chosen, *args, **kwargs)
-        except TypeError as error:
-            if error.__traceback__ is None or error.__traceback__.tb_next is not None:  # not by the call itself
-                raise
+            return repeated(call, name, args, kwargs)  # type: ignore[no-any-return]
+        except TypeError:
             try:
                 signature.bind(*args, **kwargs)
             except TypeError as problem:

@@ -2,6 +2,11 @@
 
 ``import portagpu.lapack as lapack`` replaces ``from scipy.linalg import lapack`` for them: NumPy arrays give NumPy
 arrays, device arrays give device arrays, enqueued on ``stream``.
+
+Beyond SciPy, matrices may have leading axes, which are those of a batch, the same for all arguments: many matrices are
+factored in one launch. Right sides of a batch are matrices (..., n, m) or vectors (..., n). info is then an int32 array
+with a number for each matrix, pivots and tau have the leading axes, too; results are in C order, and overwritten are
+arrays that are in it.
 """
 
 from __future__ import annotations

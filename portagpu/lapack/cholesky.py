@@ -8,7 +8,7 @@ from portagpu.blas.factorisations import cholesky, inverses
 from portagpu.blas.factorisations.triangles import clear_beyond, first_zero
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.scipy_arguments import LOWER, Routine, option
-from portagpu.lapack.arguments import cleared, lapack_function, no_info, right_sides, target, with_info
+from portagpu.lapack.arguments import cleared, folded, lapack_function, no_info, right_sides, target, with_info
 from portagpu.runtime.execution.stream import Stream
 
 Array = Any
@@ -26,27 +26,27 @@ def _potrf(
     stream: Stream | None = None,
 ) -> tuple[Array, Any]:
     is_lower, is_clean = bool(option(lower, "lower", LOWER)), bool(option(clean, "clean", _CLEAN))
-    found = target(routine, routine.square(a, "a"), a, "a", overwrite_a, stream)
+    found = target(routine, routine.square(a, "a", batch=True), a, "a", overwrite_a, stream)
 
     def enqueue(c: Any, info: Any, stream: Stream) -> None:
         cholesky.potrf(c, cleared(info, stream), stream, lower=is_lower)
         if is_clean:
             clear_beyond(c, stream, lower=is_lower)
 
-    return found, with_info(enqueue, found, stream, updates={"a": found})
+    return found, with_info(enqueue, found, stream, updates={"a": folded(found, stream)})
 
 
 def _potrs(
     routine: Routine, /, c: Array, b: Array, lower: int = 0, overwrite_b: int = 0, *, stream: Stream | None = None
 ) -> tuple[Array, Any]:
     is_lower = bool(option(lower, "lower", LOWER))
-    factor = routine.square(c, "c")
+    factor = routine.square(c, "c", batch=True)
     held, x = right_sides(routine, b, factor, overwrite_b, stream)
 
     def enqueue(factor: Any, b: Any, stream: Stream) -> None:
         cholesky.potrs(factor, b, stream, lower=is_lower)
 
-    on_device(enqueue, stream, reads={"c": factor}, updates={"b": held})
+    on_device(enqueue, stream, reads={"c": folded(factor, stream)}, updates={"b": folded(held, stream)})
     return x, no_info(held, stream)
 
 
@@ -62,7 +62,7 @@ def _posv(
     stream: Stream | None = None,
 ) -> tuple[Array, Array, Any]:
     is_lower = bool(option(lower, "lower", LOWER))
-    matrix = routine.square(a, "a")
+    matrix = routine.square(a, "a", batch=True)
     found = target(routine, matrix, a, "a", overwrite_a, stream)
     held, x = right_sides(routine, b, found, overwrite_b, stream)
 
@@ -70,20 +70,20 @@ def _posv(
         cholesky.potrf(c, cleared(info, stream), stream, lower=is_lower)
         cholesky.potrs(c, b, stream, lower=is_lower)
 
-    return found, x, with_info(enqueue, found, stream, updates={"a": found, "b": held})
+    return found, x, with_info(enqueue, found, stream, updates={"a": folded(found, stream), "b": folded(held, stream)})
 
 
 def _potri(
     routine: Routine, /, c: Array, lower: int = 0, overwrite_c: int = 0, *, stream: Stream | None = None
 ) -> tuple[Array, Any]:
     is_lower = bool(option(lower, "lower", LOWER))
-    found = target(routine, routine.square(c, "c"), c, "c", overwrite_c, stream)
+    found = target(routine, routine.square(c, "c", batch=True), c, "c", overwrite_c, stream)
 
     def enqueue(c: Any, info: Any, stream: Stream) -> None:
         first_zero(c, cleared(info, stream), stream)
         inverses.potri(c, stream, lower=is_lower)
 
-    return found, with_info(enqueue, found, stream, updates={"c": found})
+    return found, with_info(enqueue, found, stream, updates={"c": folded(found, stream)})
 
 
 _DOC = """The Cholesky factor of a positive definite matrix in float32, as `scipy.linalg.lapack.spotrf`: (c, info).

@@ -11,29 +11,32 @@ from portagpu.blas.factorisations.triangles import first_zero
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.level3.triangles import identity
 from portagpu.blas.scipy_arguments import TRANS, Routine, may_overwrite, option
-from portagpu.lapack.arguments import cleared, lapack_function, no_info, pivot_rows, right_sides, target, with_info
-from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.lapack.arguments import (
+    cleared,
+    folded,
+    lapack_function,
+    new,
+    no_info,
+    pivot_rows,
+    right_sides,
+    target,
+    with_info,
+)
 from portagpu.runtime.execution.stream import Stream
 
 Array = Any
 
 
-def _new_pivots(like: Any, count: int) -> Any:
-    if isinstance(like, DeviceNDArray):
-        return device_array(count, np.dtype(np.int32), context=like.context)
-    return np.empty(count, np.int32)
-
-
 def _getrf(
     routine: Routine, /, a: Array, overwrite_a: int = 0, *, stream: Stream | None = None
 ) -> tuple[Array, Array, Any]:
-    found = target(routine, routine.matrix(a, "a"), a, "a", overwrite_a, stream)
-    piv = _new_pivots(found, min(found.shape))
+    found = target(routine, routine.matrix(a, "a", batch=True), a, "a", overwrite_a, stream)
+    piv = new(found, (*found.shape[:-2], min(found.shape[-2:])), np.int32)
 
     def enqueue(a: Any, piv: Any, info: Any, stream: Stream) -> None:
         factors.getrf(a, piv, cleared(info, stream), stream)
 
-    return found, piv, with_info(enqueue, found, stream, updates={"a": found}, results={"piv": piv})
+    return found, piv, with_info(enqueue, found, stream, updates={"a": folded(found, stream)}, results={"piv": piv})
 
 
 def _getrs(
@@ -48,14 +51,14 @@ def _getrs(
     stream: Stream | None = None,
 ) -> tuple[Array, Any]:
     op = option(trans, "trans", TRANS)
-    found = routine.square(lu, "lu")
-    rows = pivot_rows(routine, piv, found)
+    found = routine.square(lu, "lu", batch=True)
+    rows = pivot_rows(routine, piv, found, stream)
     held, x = right_sides(routine, b, found, overwrite_b, stream)
 
     def enqueue(lu: Any, piv: Any, b: Any, stream: Stream) -> None:
         factors.getrs(lu, piv, b, stream, transpose=op > 0, conjugate=op == 2)
 
-    on_device(enqueue, stream, reads={"lu": found, "piv": rows}, updates={"b": held})
+    on_device(enqueue, stream, reads={"lu": folded(found, stream), "piv": rows}, updates={"b": folded(held, stream)})
     return x, no_info(held, stream)
 
 
@@ -69,15 +72,16 @@ def _gesv(
     *,
     stream: Stream | None = None,
 ) -> tuple[Array, Array, Array, Any]:
-    found = target(routine, routine.square(a, "a"), a, "a", overwrite_a, stream)
+    found = target(routine, routine.square(a, "a", batch=True), a, "a", overwrite_a, stream)
     held, x = right_sides(routine, b, found, overwrite_b, stream)
-    piv = _new_pivots(found, found.shape[0])
+    piv = new(found, found.shape[:-1], np.int32)
 
     def enqueue(a: Any, b: Any, piv: Any, info: Any, stream: Stream) -> None:
         factors.getrf(a, piv, cleared(info, stream), stream)
         factors.getrs(a, piv, b, stream)
 
-    info = with_info(enqueue, found, stream, updates={"a": found, "b": held}, results={"piv": piv})
+    systems = {"a": folded(found, stream), "b": folded(held, stream)}
+    info = with_info(enqueue, found, stream, updates=systems, results={"piv": piv})
     return found, piv, x, info
 
 
@@ -92,17 +96,18 @@ def _getri(
     stream: Stream | None = None,
 ) -> tuple[Array, Any]:
     del lwork  # there is no workspace to measure
-    found = routine.square(lu, "lu")
-    rows = pivot_rows(routine, piv, found)
+    found = routine.square(lu, "lu", batch=True)
+    rows = pivot_rows(routine, piv, found, stream)
     may_overwrite(overwrite_lu, "lu")  # a leave that is not used
-    made = routine.new(found, found.shape)
+    made = new(found, found.shape, found.dtype)
 
     def enqueue(lu: Any, piv: Any, inverse: Any, info: Any, stream: Stream) -> None:
         first_zero(lu, cleared(info, stream), stream)
         identity(inverse, stream)
         factors.getrs(lu, piv, inverse, stream)
 
-    return made, with_info(enqueue, found, stream, reads={"lu": found, "piv": rows}, results={"inverse": made})
+    given = {"lu": folded(found, stream), "piv": rows}
+    return made, with_info(enqueue, found, stream, reads=given, results={"inverse": folded(made, stream)})
 
 
 _DOC = """``a = P L U`` with partial pivoting in float32, as `scipy.linalg.lapack.sgetrf`: (lu, piv, info).

@@ -11,7 +11,7 @@ from portagpu.blas.host_arrays import on_device
 from portagpu.blas.level3.triangles import identity
 from portagpu.blas.scipy_arguments import Routine, integer
 from portagpu.errors import ShapeError, UnknownOptionError
-from portagpu.lapack.arguments import lapack_function, no_info, target
+from portagpu.lapack.arguments import contiguous, folded, lapack_function, new, no_info, target
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
@@ -33,27 +33,28 @@ def _letter(value: Any, name: str, known: str) -> str:
     return found.upper()
 
 
-def _reflections(routine: Routine, a: Any, tau: Any) -> tuple[Any, Any]:
-    """Factors of `geqrf` and their numbers tau. Raises `ShapeError`."""
-    factors, numbers = routine.matrix(a, "a"), routine.vector(tau, "tau")
-    m, k = factors.shape[0], numbers.shape[0]
-    if k > min(factors.shape):
+def _reflections(routine: Routine, a: Any, tau: Any, stream: Stream | None) -> tuple[Any, Any]:
+    """Factors of `geqrf` and their numbers tau, of a matrix or of a batch. Raises `ShapeError`."""
+    factors = routine.matrix(a, "a", batch=True)
+    batch, (m, n) = factors.shape[:-2], factors.shape[-2:]
+    numbers = routine.matrix(tau, "tau", batch=True) if batch else routine.vector(tau, "tau")
+    if numbers.shape[:-1] != batch or numbers.shape[-1] > min(m, n):
         raise ShapeError(
-            f"{routine.name}: tau has {k} numbers, a has shape {factors.shape}", hint="pass what geqrf returned"
+            f"{routine.name}: tau has shape {numbers.shape}, a {factors.shape}", hint="pass what geqrf returned"
         )
-    if m < factors.shape[1]:
-        raise ShapeError(f"{routine.name}: a has shape {factors.shape}", hint=f"pass its first columns: a[:, :{m}]")
-    return factors, numbers
+    if m < n:
+        raise ShapeError(f"{routine.name}: a has shape {factors.shape}", hint=f"pass its first columns: a[..., :{m}]")
+    return factors, contiguous(numbers, stream)
 
 
 def _geqrf(
     routine: Routine, /, a: Array, lwork: int | None = None, overwrite_a: int = 0, *, stream: Stream | None = None
 ) -> tuple[Array, Array, Array, Any]:
-    found = target(routine, routine.matrix(a, "a"), a, "a", overwrite_a, stream)
-    tau = routine.new(found, (min(found.shape),))
+    found = target(routine, routine.matrix(a, "a", batch=True), a, "a", overwrite_a, stream)
+    tau = new(found, (*found.shape[:-2], min(found.shape[-2:])), found.dtype)
     work, info = _work(routine, found, stream), no_info(found, stream)
     if lwork is None or integer(lwork, "lwork") != -1:  # -1 asks for the workspace
-        on_device(qr.geqrf, stream, updates={"a": found}, results={"tau": tau})
+        on_device(qr.geqrf, stream, updates={"a": folded(found, stream)}, results={"tau": tau})
     return found, tau, work, info
 
 
@@ -72,19 +73,21 @@ def _ormqr(
 ) -> tuple[Array, Array, Any]:
     right = _letter(side, "side", "LR") == "R"
     adjoint = _letter(trans, "trans", "NC" if routine.dtype.kind == "c" else "NT") != "N"
-    factors, numbers = _reflections(routine, a, tau)
-    found = target(routine, routine.matrix(c, "c"), c, "c", overwrite_c, stream)
-    if found.shape[1 if right else 0] != factors.shape[0]:
+    factors, numbers = _reflections(routine, a, tau, stream)
+    found = target(routine, routine.matrix(c, "c", batch=True), c, "c", overwrite_c, stream)
+    m = factors.shape[-2]
+    if found.shape[-1 if right else -2] != m or found.shape[:-2] != factors.shape[:-2]:
         raise ShapeError(
-            f"{routine.name}: c has shape {found.shape}, Q {(factors.shape[0],) * 2}",
-            hint="c has as many columns as Q rows on the right side, as many rows on the left",
+            f"{routine.name}: c has shape {found.shape}, Q {(*factors.shape[:-2], m, m)}",
+            hint="c has as many columns as Q rows on the right side, as many rows on the left, and its leading axes",
         )
 
     def enqueue(factors: Any, numbers: Any, c: Any, stream: Stream) -> None:
-        qr.multiply_by_q(factors[:, : numbers.shape[0]], numbers, c, stream, adjoint=adjoint, right=right)
+        qr.multiply_by_q(factors[..., : numbers.shape[-1]], numbers, c, stream, adjoint=adjoint, right=right)
 
     if integer(lwork, "lwork") != -1:
-        on_device(enqueue, stream, reads={"a": factors, "tau": numbers}, updates={"c": found})
+        given = {"a": folded(factors, stream), "tau": numbers}
+        on_device(enqueue, stream, reads=given, updates={"c": folded(found, stream)})
     return found, _work(routine, found, stream), no_info(found, stream)
 
 
@@ -98,15 +101,16 @@ def _orgqr(
     *,
     stream: Stream | None = None,
 ) -> tuple[Array, Array, Any]:
-    factors, numbers = _reflections(routine, a, tau)
-    made = routine.new(factors, factors.shape)
+    factors, numbers = _reflections(routine, a, tau, stream)
+    made = new(factors, factors.shape, factors.dtype)
 
     def enqueue(factors: Any, numbers: Any, q: Any, stream: Stream) -> None:
         identity(q, stream)
-        qr.multiply_by_q(factors[:, : numbers.shape[0]], numbers, q, stream, adjoint=False)
+        qr.multiply_by_q(factors[..., : numbers.shape[-1]], numbers, q, stream, adjoint=False)
 
     if lwork is None or integer(lwork, "lwork") != -1:
-        on_device(enqueue, stream, reads={"a": factors, "tau": numbers}, results={"q": made})
+        given = {"a": folded(factors, stream), "tau": numbers}
+        on_device(enqueue, stream, reads=given, results={"q": folded(made, stream)})
     return made, _work(routine, made, stream), no_info(made, stream)
 
 

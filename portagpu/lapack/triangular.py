@@ -6,10 +6,11 @@ from typing import Any
 
 from portagpu.blas.factorisations.inverses import trtri
 from portagpu.blas.factorisations.triangles import first_zero
+from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.level3.triangular_solve import solve_triangular
 from portagpu.blas.scipy_arguments import DIAG, LOWER, TRANS, Routine, integer, option
 from portagpu.errors import ShapeError
-from portagpu.lapack.arguments import cleared, lapack_function, right_sides, target, with_info
+from portagpu.lapack.arguments import cleared, folded, lapack_function, right_sides, target, with_info
 from portagpu.runtime.execution.stream import Stream
 
 Array = Any
@@ -26,7 +27,7 @@ def _trtri(
     stream: Stream | None = None,
 ) -> tuple[Array, Any]:
     is_lower, unit = bool(option(lower, "lower", LOWER)), bool(option(unitdiag, "unitdiag", DIAG))
-    found = target(routine, routine.square(c, "c"), c, "c", overwrite_c, stream)
+    found = target(routine, routine.square(c, "c", batch=True), c, "c", overwrite_c, stream)
 
     def enqueue(c: Any, info: Any, stream: Stream) -> None:
         cleared(info, stream)
@@ -34,7 +35,7 @@ def _trtri(
             first_zero(c, info, stream)
         trtri(c, stream, lower=is_lower, unit_diagonal=unit)
 
-    return found, with_info(enqueue, found, stream, updates={"c": found})
+    return found, with_info(enqueue, found, stream, updates={"c": folded(found, stream)})
 
 
 def _trtrs(
@@ -52,18 +53,20 @@ def _trtrs(
 ) -> tuple[Array, Any]:
     is_lower, unit = bool(option(lower, "lower", LOWER)), bool(option(unitdiag, "unitdiag", DIAG))
     op = option(trans, "trans", TRANS)
-    found = routine.square(a, "a")
-    if lda is not None and integer(lda, "lda") != found.shape[0]:
-        raise ShapeError(f"{routine.name}: lda is {lda}, a has {found.shape[0]} rows", hint="leave lda away")
+    found = routine.square(a, "a", batch=True)
+    if lda is not None and integer(lda, "lda") != found.shape[-2]:
+        raise ShapeError(f"{routine.name}: lda is {lda}, a has {found.shape[-2]} rows", hint="leave lda away")
     held, x = right_sides(routine, b, found, overwrite_b, stream)
 
     def enqueue(a: Any, b: Any, info: Any, stream: Stream) -> None:
         cleared(info, stream)
         if not unit:
             first_zero(a, info, stream)
-        solve_triangular(a.T if op else a, b, stream, lower=is_lower != (op > 0), unit_diagonal=unit, conjugate=op == 2)
+        solve_triangular(
+            swapped(a) if op else a, b, stream, lower=is_lower != (op > 0), unit_diagonal=unit, conjugate=op == 2
+        )
 
-    return x, with_info(enqueue, held, stream, reads={"a": found}, updates={"b": held})
+    return x, with_info(enqueue, held, stream, reads={"a": folded(found, stream)}, updates={"b": folded(held, stream)})
 
 
 _DOC = """The inverse of a triangular matrix in float32, as `scipy.linalg.lapack.strtri`: (inv_c, info).

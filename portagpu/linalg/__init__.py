@@ -1,7 +1,8 @@
 """Linear algebra, typed: products, systems, factorisations of NumPy and device arrays, with batches.
 
 Leading axes are those of a batch. NumPy arrays give NumPy arrays; device arrays give device arrays, enqueued on
-``stream``. float32, float64, complex64 and complex128; NumPy arrays of integers count as float64.
+``stream``. float32, float64, complex64 and complex128; NumPy arrays of integers count as float64. Products of general
+matrices and of vectors also take float16 and bfloat16. Arguments and results may be arrays of PyOpenCL.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 from portagpu.errors import unknown_attribute
 
 _MODULES = {
+    "general": "matmul matvec vecmat",
     "least_squares": "lstsq qr",
     "lists": "gemm_batched gemv_batched syrk_batched trsm_batched",
     "products": "dgmm geam gemmt symm syrk transpose trmm",
     "systems": "cholesky det inv lu_factor lu_solve solve solve_triangular",
+    "vector_updates": "axpy scal",
     "vectors": "norm vecdot",
 }
 _FUNCTIONS = {name: module for module, names in _MODULES.items() for name in names.split()}
@@ -24,6 +27,9 @@ _FUNCTIONS = {name: module for module, names in _MODULES.items() for name in nam
 __all__ = [*_FUNCTIONS]
 
 if TYPE_CHECKING:
+    from portagpu.linalg.general import matmul as matmul
+    from portagpu.linalg.general import matvec as matvec
+    from portagpu.linalg.general import vecmat as vecmat
     from portagpu.linalg.least_squares import lstsq as lstsq
     from portagpu.linalg.least_squares import qr as qr
     from portagpu.linalg.lists import gemm_batched as gemm_batched
@@ -44,6 +50,8 @@ if TYPE_CHECKING:
     from portagpu.linalg.systems import lu_solve as lu_solve
     from portagpu.linalg.systems import solve as solve
     from portagpu.linalg.systems import solve_triangular as solve_triangular
+    from portagpu.linalg.vector_updates import axpy as axpy
+    from portagpu.linalg.vector_updates import scal as scal
     from portagpu.linalg.vectors import norm as norm
     from portagpu.linalg.vectors import vecdot as vecdot
 else:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu.blas.factorisations import qr as qr_factors
+from portagpu.blas.factorisations.batches import stacked
 from portagpu.blas.factorisations.triangles import clear_beyond, first_zero
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.level3.conjugates import conjugate_into
@@ -25,7 +26,7 @@ from portagpu.linalg.matrices import (
     delivered,
     new,
     run,
-    stacked,
+    takes_results,
 )
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
@@ -82,6 +83,7 @@ def _dependent(order: int, matrix: tuple[int, ...]) -> SingularMatrixError:
     return error
 
 
+@takes_results
 def lstsq(
     a: Array, b: Array, *, out: Array | None = None, info: Array | None = None, stream: Stream | None = None
 ) -> Array:

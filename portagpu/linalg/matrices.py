@@ -2,66 +2,99 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from portagpu.blas.arguments import operand_of
+from portagpu.blas.arguments import native, operand_of
 from portagpu.blas.gemm.core.fill import clear
-from portagpu.blas.host_arrays import on_device
+from portagpu.blas.host_arrays import are_on_device, on_device
 from portagpu.errors import ArgumentTypeError, DTypeError, FactorisationError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.creation import as_device_array, is_device_like
+from portagpu.runtime.arrays.foreign import is_foreign, shared_view
 from portagpu.runtime.execution.host_pool import results
 from portagpu.runtime.execution.stream import Stream, as_stream
 
 Array = Any
 INT32 = np.dtype(np.int32)
-_TAKEN = ("float32", "float64", "complex64", "complex128")
+FULL_PRECISION = ("float32", "float64", "complex64", "complex128")
+EVERY_PRECISION = ("float16", "bfloat16", *FULL_PRECISION)
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
-def arrays_of(function: str, **values: Any) -> tuple[list[Array], np.dtype[Any]]:
-    """Arguments as arrays, all NumPy's or all on the device, and the dtype to compute in.
+def takes_results(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """The same function, whose ``out`` and ``info`` may also be arrays of PyOpenCL, or of other libraries.
 
-    NumPy arrays are not converted yet. Raises `ArgumentTypeError`, `DTypeError`.
+    The function gets arrays of ours in their memory, and what the caller passed is returned in place of these.
+    """
+
+    @functools.wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        given: list[tuple[Any, Any]] = []
+        for name in ("out", "info"):
+            value: Any = kwargs.get(name)
+            if value is None or isinstance(value, DeviceNDArray | np.ndarray):
+                continue
+            if is_device_like(value) or is_foreign(value):
+                into = as_device_array(value) if is_device_like(value) else shared_view(value, name)
+                kwargs[name] = into
+                given.append((into, value))
+        found: Any = function(*args, **kwargs)
+        for into, value in given:
+            if isinstance(found, tuple):  # of factors
+                found = type(found)(*(value if x is into else x for x in found))
+            elif found is into:
+                found = value
+        return found  # type: ignore[no-any-return]
+
+    return call
+
+
+def arrays_of(
+    function: str, taken: tuple[str, ...] = FULL_PRECISION, /, **values: Any
+) -> tuple[list[Array], np.dtype[Any]]:
+    """Arguments as arrays, all NumPy's or all on the device, and the dtype to compute in, one of those ``taken``.
+
+    NumPy arrays are not converted yet: to their common dtype, in which integers count as float64, and halves as float32
+    where they are not taken. Raises `ArgumentTypeError`, `DTypeError`.
     """
     found = {name: operand_of(value, name) for name, value in values.items()}
-    kinds = {name: isinstance(x, DeviceNDArray) for name, x in found.items()}
-    if len(set(kinds.values())) > 1:
-        host = next(name for name, is_device in kinds.items() if not is_device)
-        other = next(name for name, is_device in kinds.items() if is_device)
-        raise ArgumentTypeError(
-            f"{function}: {host} is in the host's memory, {other} is on the device",
-            hint=f"move one: cuda.to_device({host}), or {other}.copy_to_host()",
-        )
-    return list(found.values()), _common_dtype(function, found)
-
-
-def _common_dtype(function: str, arrays: Mapping[str, Array]) -> np.dtype[Any]:
-    dtypes = {name: x.dtype for name, x in arrays.items()}
-    first = next(iter(dtypes))
-    if isinstance(arrays[first], DeviceNDArray):
-        for name, dtype in dtypes.items():
-            if dtype != dtypes[first] or dtype.name not in _TAKEN or not dtype.isnative:
-                raise DTypeError(
-                    f"{function} takes arrays of one dtype, float32, float64, complex64 or complex128; "
-                    + ", ".join(f"{n} is {d}" for n, d in dtypes.items()),
-                    hint=f"convert {name} with a kernel, or on the host: {name}.copy_to_host().astype(...)",
-                )
-        common: np.dtype[Any] = dtypes[first]
-        return common
-    kinds = []
-    for name, dtype in dtypes.items():
-        if dtype.kind not in "biufc" and not (dtype.kind == "V" and np.can_cast(dtype, np.float32)):
+    dtypes = {name: x.dtype for name, x in found.items()}
+    first: np.dtype[Any] = next(iter(dtypes.values()))
+    told = ", ".join(f"{name} is {dtype}" for name, dtype in dtypes.items())
+    if are_on_device(found, function):
+        if len(set(dtypes.values())) > 1 or first.name not in taken or not first.isnative:
             raise DTypeError(
-                f"{function} takes numbers; {name} is {dtype}", hint=f"convert them: {name}.astype(np.float64)"
+                f"{function} takes arrays of one dtype of {', '.join(taken)}; {told}",
+                hint="convert with a kernel, or on the host: x.copy_to_host().astype(...)",
             )
-        kinds.append(
-            np.dtype(np.float32) if dtype.kind == "V" else np.dtype(np.float64) if dtype.kind in "biu" else dtype
-        )
-    common = np.result_type(*kinds)
-    wide = common.itemsize > (8 if common.kind == "c" else 4)
-    return np.dtype(("complex128" if wide else "complex64") if common.kind == "c" else "float64" if wide else "float32")
+        return list(found.values()), first
+    kinds = [_counted(function, name, dtype, taken) for name, dtype in dtypes.items()]
+    try:
+        common = np.result_type(*kinds)
+    except TypeError as error:  # float16 and bfloat16 have no common dtype
+        raise DTypeError(
+            f"{function}: {told}, which have no common dtype", hint="convert them: x.astype(np.float32)"
+        ) from error
+    return list(found.values()), common
+
+
+def _counted(function: str, name: str, dtype: np.dtype[Any], taken: tuple[str, ...]) -> np.dtype[Any]:
+    """The dtype that NumPy arrays of a dtype are computed in. Raises `DTypeError`."""
+    if dtype.name in taken:
+        return native(dtype)
+    if dtype.kind in "biu":
+        return np.dtype(np.float64)
+    if dtype.kind in "fc":
+        halves = dtype.itemsize // (2 if dtype.kind == "c" else 1) < 4
+        return np.dtype(np.float32 if halves else np.complex128 if dtype.kind == "c" else np.float64)
+    if dtype.kind == "V" and np.can_cast(dtype, np.float32):  # those of ml_dtypes
+        return np.dtype(np.float32)
+    raise DTypeError(f"{function} takes numbers; {name} is {dtype}", hint=f"convert them: {name}.astype(np.float64)")
 
 
 def check_matrix(x: Array, name: str, function: str, *, square: bool = False) -> None:
@@ -107,11 +140,6 @@ def copy_into(x: Array, target: Array, stream: Stream | None) -> None:
         target.copy_to_device(x._broadcast(target.shape), as_stream(stream, target.context))
     else:
         np.copyto(target, x, casting="same_kind" if x.dtype.kind == target.dtype.kind else "unsafe")
-
-
-def stacked(x: Array) -> Array:
-    """A view with at most three axes of an array in C order: a matrix, or a batch of them."""
-    return x if x.ndim == 2 else x.reshape((int(np.prod(x.shape[:-2], dtype=np.int64)), *x.shape[-2:]))
 
 
 def check_out(out: Any, like: Array, shape: tuple[int, ...], dtype: np.dtype[Any], function: str) -> None:

@@ -16,11 +16,21 @@ from portagpu.blas.level3 import trmm as trmm_routines
 from portagpu.blas.level3.combine import Term, combine
 from portagpu.blas.level3.triangles import update
 from portagpu.errors import ArgumentTypeError, ShapeError
-from portagpu.linalg.matrices import Array, arrays_of, broadcast_batches, check_matrix, check_out, copy_of, new
+from portagpu.linalg.matrices import (
+    Array,
+    arrays_of,
+    broadcast_batches,
+    check_matrix,
+    check_out,
+    copy_of,
+    new,
+    takes_results,
+)
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
 
+@takes_results
 def syrk(
     a: Array,
     *,
@@ -50,6 +60,7 @@ def syrk(
     return _triangle("syrk", enqueue, {"a": a}, dtype, shape, lower, factors, out, stream)
 
 
+@takes_results
 def gemmt(
     a: Array,
     b: Array,
@@ -78,6 +89,7 @@ def gemmt(
     return _triangle("gemmt", enqueue, {"a": a, "b": b}, dtype, shape, lower, factors, out, stream)
 
 
+@takes_results
 def symm(
     a: Array,
     b: Array,
@@ -111,6 +123,7 @@ def symm(
     return _result("symm", enqueue, {"a": a, "b": b}, dtype, shape, factors[1], out, stream)
 
 
+@takes_results
 def trmm(
     a: Array,
     b: Array,
@@ -147,6 +160,7 @@ def trmm(
     return _result("trmm", enqueue, {"a": a, "b": b}, dtype, shape, 0, out, stream)
 
 
+@takes_results
 def transpose(
     a: Array, *, alpha: complex = 1, conjugate: bool = False, out: Array | None = None, stream: Stream | None = None
 ) -> Array:
@@ -166,6 +180,7 @@ def transpose(
     return _result("transpose", enqueue, {"a": a}, dtype, shape, 0, out, stream)
 
 
+@takes_results
 def geam(
     a: Array,
     b: Array,
@@ -195,6 +210,7 @@ def geam(
     return _result("geam", enqueue, given, dtype, shape, 0, out, stream, in_place=True)
 
 
+@takes_results
 def dgmm(a: Array, x: Array, *, left: bool = True, out: Array | None = None, stream: Stream | None = None) -> Array:
     """The rows of matrices (..., m, n) times the elements of x (..., m), their columns times (..., n) unless ``left``.
 

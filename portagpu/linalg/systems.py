@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portagpu.blas.arguments import check_scalar
 from portagpu.blas.factorisations import cholesky as cholesky_factors
 from portagpu.blas.factorisations import lu as lu_factors
 from portagpu.blas.factorisations import refinement
+from portagpu.blas.factorisations.batches import stacked
 from portagpu.blas.factorisations.triangles import clear_beyond, first_zero
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.fill import clear
@@ -28,7 +30,7 @@ from portagpu.linalg.matrices import (
     is_simple,
     new,
     run,
-    stacked,
+    takes_results,
 )
 from portagpu.runtime.execution.stream import Stream
 
@@ -49,7 +51,8 @@ class LuFactors(NamedTuple):
     pivots: Array
 
 
-def _singular(order: int, matrix: tuple[int, ...]) -> SingularMatrixError:
+def singular(order: int, matrix: tuple[int, ...]) -> SingularMatrixError:
+    """The error for a matrix of a batch whose pivot ``order``, counted from 1, is 0."""
     which = f"matrix {matrix} of the batch" if matrix else "the matrix"
     error = SingularMatrixError(
         f"{which} is singular: pivot {order}, counted from 1, is exactly 0",
@@ -72,26 +75,36 @@ def _not_definite(order: int, matrix: tuple[int, ...]) -> NotPositiveDefiniteErr
 class _Sides:
     """Right sides of systems: a copy to solve in, in three axes at most, and the result that it becomes.
 
-    A batch of right sides of one matrix is one matrix with all their columns.
+    A batch of right sides of one matrix is one matrix with all their columns; where the matrix stands on the right
+    (not ``left``), with all their rows.
     """
 
     def __init__(
-        self, function: str, a: Array, b: Array, dtype: np.dtype[Any], out: Array, stream: Stream | None
+        self,
+        function: str,
+        a: Array,
+        b: Array,
+        dtype: np.dtype[Any],
+        out: Array,
+        stream: Stream | None,
+        *,
+        left: bool = True,
     ) -> None:
         n = a.shape[-1]
         is_vector = b.ndim == 1
-        if b.ndim == 0 or (b.shape[0] if is_vector else b.shape[-2]) != a.shape[-2]:
+        if b.ndim == 0 or b.shape[-2 if left and not is_vector else -1] != n:
             raise ShapeError(
                 f"{function}: a has shape {a.shape}, b {b.shape}",
-                hint="b is (n), or (..., n, m), for matrices of n rows",
+                hint=f"b is (n), or {'(..., n, m)' if left else '(..., m, n)'}, for matrices of n rows",
             )
-        columns = b.reshape((n, 1)) if is_vector else b
+        columns = b.reshape((n, 1) if left else (1, n)) if is_vector else b
         self.batch = broadcast_batches(function, a=a.shape[:-2], b=columns.shape[:-2])
-        shape = (*self.batch, n, columns.shape[-1])
+        shape = (*self.batch, *columns.shape[-2:])
         self._shape = (*self.batch, n) if is_vector else shape
         check_out(out, a, self._shape, dtype, function)
         self._out, self._stream = out, stream
-        self._folded = a.ndim == 2 and len(shape) > 2
+        is_shared = a.ndim == 2 and len(shape) > 2
+        self._folded = is_shared and left
         self.a_batch = () if a.ndim == 2 else self.batch
         if self._folded:
             axes = (len(shape) - 2, *range(len(shape) - 2), len(shape) - 1)
@@ -103,7 +116,8 @@ class _Sides:
             return
         own = out.reshape(shape) if is_simple(out) else None
         self._whole = copy_of(columns, shape, dtype, stream, own)
-        self.array = stacked(self._whole)
+        rows = int(np.prod(shape[:-1], dtype=np.int64))
+        self.array = self._whole.reshape((rows, n)) if is_shared else stacked(self._whole)
 
     def result(self) -> Array:
         """The solutions, of b's shape."""
@@ -113,6 +127,7 @@ class _Sides:
         return delivered(made if self._folded else made.reshape(self._shape), self._out, self._stream)
 
 
+@takes_results
 def solve(
     a: Array,
     b: Array,
@@ -182,7 +197,7 @@ def solve(
             updates={"a": work, "b": sides.array},
             results={"pivots": pivots},
         )
-        report.finish(_singular, stream)
+        report.finish(singular, stream)
     else:
 
         def by_cholesky(a: Any, b: Any, info: Any, stream: Stream) -> None:
@@ -194,6 +209,7 @@ def solve(
     return sides.result()
 
 
+@takes_results
 def cholesky(
     a: Array,
     *,
@@ -224,6 +240,7 @@ def cholesky(
     return delivered(made, out, stream)
 
 
+@takes_results
 def lu_factor(
     a: Array, *, out: Array | None = None, info: Array | None = None, stream: Stream | None = None
 ) -> LuFactors:
@@ -244,10 +261,11 @@ def lu_factor(
     report = Report(new(a, batch, INT32) if info is None else info, a, batch, "lu_factor")
     flat = pivots if not batch else pivots.reshape((work.shape[0], least))
     run(lu_factors.getrf, stream, report, updates={"a": work}, results={"pivots": flat})
-    report.finish(_singular, stream)
+    report.finish(singular, stream)
     return LuFactors(delivered(made, out, stream), pivots)
 
 
+@takes_results
 def lu_solve(
     factors: LuFactors | tuple[Array, Array],
     b: Array,
@@ -290,21 +308,25 @@ def lu_solve(
     return sides.result()
 
 
+@takes_results
 def solve_triangular(
     a: Array,
     b: Array,
     *,
+    left: bool = True,
     lower: bool = False,
     trans: int | str = 0,
     unit_diagonal: bool = False,
+    alpha: complex = 1,
     out: Array | None = None,
     info: Array | None = None,
     stream: Stream | None = None,
 ) -> Array:
-    """``inv(op(a)) @ b`` for triangular matrices, of which only the triangle that ``lower`` names is read.
+    """``inv(op(a)) @ (alpha * b)`` for triangular matrices, of which only the triangle that ``lower`` names is read.
 
-    ``unit_diagonal``: the diagonal is ones, and not read. ``trans`` is as in `lu_solve`, all else as in `solve`:
-    ``info`` tells the first zero on the diagonal.
+    Unless ``left``, a stands on the right: ``alpha * b @ inv(op(a))``, for b (..., m, n). ``unit_diagonal``: the
+    diagonal is ones, and not read. ``trans`` is as in `lu_solve`, all else as in `solve`: ``info`` tells the first zero
+    on the diagonal.
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `SingularMatrixError`,
     `OutOfMemoryError`.
@@ -312,7 +334,8 @@ def solve_triangular(
     op = _trans("solve_triangular", trans)
     (a, b), dtype = arrays_of("solve_triangular", a=a, b=b)
     check_matrix(a, "a", "solve_triangular", square=True)
-    sides = _Sides("solve_triangular", a, b, dtype, out, stream)
+    factor = check_scalar(alpha, "alpha", dtype, dtype)
+    sides = _Sides("solve_triangular", a, b, dtype, out, stream, left=left)
     n = a.shape[-1]
     held = stacked(_readable(a, (*sides.a_batch, n, n), dtype, stream))
     report = Report(info, a, sides.a_batch, "solve_triangular")
@@ -320,20 +343,23 @@ def solve_triangular(
     def enqueue(a: Any, b: Any, info: Any, stream: Stream) -> None:
         if not unit_diagonal:
             first_zero(a, info, stream)
+        is_turned = left == (op > 0)  # x op(a) = b is op(a)^T x^T = b^T
         triangular_solve.solve_triangular(
-            swapped(a) if op else a,
-            b,
+            swapped(a) if is_turned else a,
+            b if left else swapped(b),
             stream,
-            lower=lower != (op > 0),
+            lower=lower != is_turned,
             unit_diagonal=unit_diagonal,
             conjugate=op == 2,
+            alpha=factor,
         )
 
     run(enqueue, stream, report, reads={"a": held}, updates={"b": sides.array})
-    report.finish(_singular, stream)
+    report.finish(singular, stream)
     return sides.result()
 
 
+@takes_results
 def inv(a: Array, *, out: Array | None = None, info: Array | None = None, stream: Stream | None = None) -> Array:
     """The inverses of matrices (..., n, n).
 
@@ -354,7 +380,7 @@ def inv(a: Array, *, out: Array | None = None, info: Array | None = None, stream
         lu_factors.getrs(a, pivots, inverse, stream)
 
     run(enqueue, stream, report, updates={"a": work}, results={"inverse": stacked(made), "pivots": pivots})
-    report.finish(_singular, stream)
+    report.finish(singular, stream)
     return delivered(made, out, stream)
 
 

@@ -8,17 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.arguments import operand_of
 from portagpu.blas.gemm.core.operands import with_strides
 from portagpu.blas.level1 import reductions
-from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError, UnknownOptionError
-from portagpu.linalg.matrices import Array, broadcast_batches, check_out, copy_of, delivered, is_simple, new, run
+from portagpu.errors import ArgumentTypeError, ShapeError, UnknownOptionError
+from portagpu.linalg.matrices import (
+    EVERY_PRECISION,
+    Array,
+    arrays_of,
+    broadcast_batches,
+    check_out,
+    copy_of,
+    delivered,
+    is_simple,
+    new,
+    run,
+    takes_results,
+)
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
-_TAKEN = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 
-
+@takes_results
 def vecdot(x1: Array, x2: Array, *, axis: int = -1, out: Array | None = None, stream: Stream | None = None) -> Array:
     """``sum(conj(x1) * x2)`` along an axis, as `numpy.vecdot`: the dot product of vectors, or of batches of them.
 
@@ -30,7 +40,7 @@ def vecdot(x1: Array, x2: Array, *, axis: int = -1, out: Array | None = None, st
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `OutOfMemoryError`.
     """
-    (left, right), dtype = _operands("vecdot", x1=x1, x2=x2)
+    (left, right), dtype = arrays_of("vecdot", EVERY_PRECISION, x1=x1, x2=x2)
     left, right = _last("vecdot", left, "x1", (axis,)), _last("vecdot", right, "x2", (axis,))
     n = left.shape[-1]
     if right.shape[-1] != n:
@@ -43,6 +53,7 @@ def vecdot(x1: Array, x2: Array, *, axis: int = -1, out: Array | None = None, st
     return _reduced("vecdot", partial(reductions.dot, conjugate=True), rows, shape, dtype, out, stream)
 
 
+@takes_results
 def norm(
     x: Array,
     ord: int | str | None = None,
@@ -61,7 +72,7 @@ def norm(
 
     Raises `UnknownOptionError` for other norms, `ShapeError`, `DTypeError`, `ArgumentTypeError`, `OutOfMemoryError`.
     """
-    (found,), dtype = _operands("norm", x=x)
+    (found,), dtype = arrays_of("norm", EVERY_PRECISION, x=x)
     axes = tuple(range(found.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     whole = _last("norm", found, "x", axes)
     _check_order(ord, len(axes), all_elements=axis is None, is_complex=dtype.kind == "c")
@@ -84,31 +95,6 @@ def _check_order(order: Any, axes: int, *, all_elements: bool, is_complex: bool)
         raise UnknownOptionError(f"norm: ord is {order!r}", hint=f"of {what}: {', '.join(map(repr, known))}")
     if order == 1 and is_complex:
         raise UnknownOptionError("norm: ord is 1, of complex vectors", hint="2, or scasum and dzasum of portagpu.blas")
-
-
-def _operands(function: str, **values: Any) -> tuple[list[Array], np.dtype[Any]]:
-    """Arguments as arrays of one kind, and the dtype to compute in. Raises `ArgumentTypeError`, `DTypeError`."""
-    found = {name: operand_of(value, name) for name, value in values.items()}
-    there = [name for name, x in found.items() if isinstance(x, DeviceNDArray)]
-    here = [name for name in found if name not in there]
-    if there and here:
-        raise ArgumentTypeError(
-            f"{function}: {here[0]} is in the host's memory, {there[0]} is on the device",
-            hint=f"move one: cuda.to_device({here[0]}), or {there[0]}.copy_to_host()",
-        )
-    dtypes = {name: x.dtype for name, x in found.items()}
-    first: np.dtype[Any] = next(iter(dtypes.values()))
-    told = ", ".join(f"{name} is {dtype}" for name, dtype in dtypes.items())
-    if len(set(dtypes.values())) == 1 and first.name in _TAKEN and first.isnative:
-        return list(found.values()), first
-    if there:
-        raise DTypeError(f"{function}: {told}", hint=f"arrays on the device have one dtype of {', '.join(_TAKEN)}")
-    if any(dtype.kind not in "biufc" for dtype in dtypes.values()):
-        raise DTypeError(f"{function}: {told}", hint="convert them: x.astype(np.float64)")
-    common = np.result_type(*(np.dtype(np.float64) if d.kind in "biu" else d for d in dtypes.values()))
-    if common.name not in _TAKEN:
-        raise DTypeError(f"{function}: {told}", hint="convert them: x.astype(np.float64)")
-    return list(found.values()), common.newbyteorder("=")
 
 
 def _last(function: str, x: Array, name: str, axes: tuple[Any, ...]) -> Array:

@@ -30,8 +30,8 @@ class CopyView:
 
 def strided_copy(
     source: Strided, target: Strided, build: Callable[[str], Any], caps: Capabilities, enqueue: Enqueue
-) -> Callable[[Any], None]:
-    """What copies elements between two views of one shape and dtype, given a queue."""
+) -> Callable[[Any, Any, Any], None]:
+    """What copies elements as between two views of one shape and dtype, given a queue and both memories."""
     unit = next(u for u in (8, 4, 2, 1) if all(_divides(u, view) for view in (source, target)))
     ndim = len(target.shape)
     view = CopyView(type=_UNITS[unit], units=target.dtype.itemsize // unit, axes=tuple(range(max(1, ndim))))
@@ -42,9 +42,9 @@ def strided_copy(
     for extent, step, to_step in zip(target.shape or (1,), source.strides or (0,), target.strides or (0,), strict=True):
         numbers += [np.int64(extent), np.int64(step // unit), np.int64(to_step // unit)]
 
-    def copy(queue: Any) -> None:
+    def copy(queue: Any, into: Any, from_: Any) -> None:
         kernel = cl.Kernel(program, "copy_strided")
-        kernel.set_args(source.buffer, target.buffer, *numbers)
+        kernel.set_args(from_, into, *numbers)
         enqueue(queue, kernel, LaunchSizes(*_spread(columns, lines, caps)))
 
     return copy

@@ -129,7 +129,9 @@ class OpenCLDriver(Driver):
         """Fill a buffer."""
         cl.enqueue_fill_buffer(queue, target, np.uint8(byte), offset, nbytes)
 
-    def strided_copy(self, source: Strided, target: Strided, build: Callable[[str], Any]) -> Callable[[Any], None]:
+    def strided_copy(
+        self, source: Strided, target: Strided, build: Callable[[str], Any]
+    ) -> Callable[[Any, Any, Any], None]:
         """By a kernel."""
         return strided_copy(source, target, build, self._capabilities, self._enqueue)
 

@@ -16,7 +16,6 @@ import numpy as np
 from portagpu.blas.factorisations.cholesky_kernels import CholeskyPlan, factor_cholesky
 from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.parameters import Blocks
-from portagpu.blas.factorisations.repeated_calls import repeated
 from portagpu.blas.factorisations.triangle_update import subtract_product
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import order_of
@@ -28,6 +27,7 @@ from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.blas.level3.syrk import syrk
 from portagpu.blas.level3.triangles import kept
 from portagpu.blas.level3.triangular_solve import solve_triangular
+from portagpu.blas.replay.calls import repeated
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
@@ -54,7 +54,7 @@ def potrf(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, *, lower: bool)
         else:
             _factor(matrix, info, stream, how, 0)
 
-    repeated(enqueue, "potrf", (a, info), stream, (lower, how))
+    repeated(enqueue, "potrf", (a, info), {"stream": stream}, (lower, how))
 
 
 def _factor(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, how: Blocks, before: int) -> None:
@@ -151,4 +151,4 @@ def potrs(factor: DeviceNDArray, b: DeviceNDArray, stream: Stream, *, lower: boo
         solve_triangular(factor if lower else swapped(factor), b, stream, lower=True, conjugate=not lower)
         solve_triangular(swapped(factor) if lower else factor, b, stream, lower=False, conjugate=lower)
 
-    repeated(enqueue, "potrs", (factor, b), stream, (lower,))
+    repeated(enqueue, "potrs", (factor, b), {"stream": stream}, (lower,))

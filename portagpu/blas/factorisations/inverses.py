@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from portagpu.blas.factorisations.cholesky import potrs
-from portagpu.blas.factorisations.repeated_calls import repeated
 from portagpu.blas.factorisations.triangles import copy_triangle
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.workspace import workspaces
@@ -12,6 +11,7 @@ from portagpu.blas.level3.strided_memory import batch_of
 from portagpu.blas.level3.substitution import Substitution, substitute_blocks
 from portagpu.blas.level3.triangles import identity
 from portagpu.blas.level3.triangular_solve import solve_triangular
+from portagpu.blas.replay.calls import repeated
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
 
@@ -34,7 +34,7 @@ def trtri(a: DeviceNDArray, stream: Stream, *, lower: bool, unit_diagonal: bool 
         else:
             _invert(triangle, stream, unit_diagonal)
 
-    repeated(enqueue, "trtri", (a,), stream, (lower, unit_diagonal))
+    repeated(enqueue, "trtri", (a,), {"stream": stream}, (lower, unit_diagonal))
 
 
 def _invert(a: DeviceNDArray, stream: Stream, unit: bool) -> None:

@@ -16,7 +16,6 @@ from portagpu.blas.factorisations.lu_kernels import LuPlan, factor_columns, mult
 from portagpu.blas.factorisations.lu_tall_kernels import TallPlan, factor_tall_columns
 from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.parameters import Columns, TallColumns
-from portagpu.blas.factorisations.repeated_calls import repeated
 from portagpu.blas.factorisations.row_swap_kernels import SwapPlan, swap_rows
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import order_of
@@ -25,6 +24,7 @@ from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.blas.level3.triangular_solve import solve_triangular
+from portagpu.blas.replay.calls import repeated
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
@@ -50,7 +50,7 @@ def getrf(a: DeviceNDArray, pivots: DeviceNDArray, info: DeviceNDArray, stream: 
     def enqueue(a: DeviceNDArray, pivots: DeviceNDArray, info: DeviceNDArray, stream: Stream) -> None:
         _factor(a, pivots, info, stream, how, 0)
 
-    repeated(enqueue, "getrf", (a, pivots, info), stream, (how,))
+    repeated(enqueue, "getrf", (a, pivots, info), {"stream": stream}, (how,))
 
 
 def _factor(
@@ -181,7 +181,7 @@ def getrs(
         solve_triangular(turned, b, stream, lower=False, unit_diagonal=True, conjugate=conjugate)
         _swap(b, pivots, 0, n, stream, how, backward=True)
 
-    repeated(enqueue, "getrs", (factors, pivots, b), stream, (transpose, conjugate, how))
+    repeated(enqueue, "getrs", (factors, pivots, b), {"stream": stream}, (transpose, conjugate, how))
 
 
 def determinants(factors: DeviceNDArray, pivots: DeviceNDArray, result: DeviceNDArray, stream: Stream) -> None:

@@ -14,7 +14,6 @@ import numpy as np
 from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.parameters import Reflections
 from portagpu.blas.factorisations.qr_kernels import QrPlan, join_reflections, reflect_columns
-from portagpu.blas.factorisations.repeated_calls import repeated
 from portagpu.blas.factorisations.triangles import clear_beyond
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.vector_types import vector_type
@@ -22,6 +21,7 @@ from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.level3.conjugates import conjugate_into, conjugate_transpose
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
+from portagpu.blas.replay.calls import repeated
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.copies import copy_strided
 from portagpu.runtime.execution.stream import Stream
@@ -51,7 +51,7 @@ def geqrf(a: DeviceNDArray, taus: DeviceNDArray, stream: Stream) -> None:
             if last < n:
                 _apply(a[..., first:, first:end], taus, first, a[..., first:, end:], stream, how, adjoint=True)
 
-    repeated(enqueue, "geqrf", (a, taus), stream, (how,))
+    repeated(enqueue, "geqrf", (a, taus), {"stream": stream}, (how,))
 
 
 def multiply_by_q(
@@ -82,7 +82,7 @@ def multiply_by_q(
         if right and is_complex:
             conjugate_into(c, c, stream)
 
-    repeated(enqueue, "ormqr", (factors, taus, c), stream, (adjoint, right, how))
+    repeated(enqueue, "ormqr", (factors, taus, c), {"stream": stream}, (adjoint, right, how))
 
 
 def _plan(dtype: np.dtype[Any], how: Reflections) -> QrPlan:

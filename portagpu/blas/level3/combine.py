@@ -61,19 +61,20 @@ def combine(
     target_along = along(target)
 
     threads = threads_for(target.context.capabilities)
-    tile = SHARED_TILE if threads.total > 1 else OWN_TILE
 
     def addend(term: Term) -> Addend:
         form, is_along = factor_form(term.factor), along(term.matrix)
-        is_staged = is_along != target_along and form > 0
-        return Addend(form, is_along, tile if is_staged else NO_TILE, term.conjugate and is_complex)
+        return Addend(form, is_along, is_along != target_along and form > 0, term.conjugate and is_complex)
 
+    terms = addend(first), addend(other)
+    turned = SHARED_TILE if threads.total > 1 else OWN_TILE
     plan = Combination(
         threads=threads,
         number=np.dtype(str(target.dtype)).type,
         is_complex=is_complex,
-        first=addend(first),
-        second=addend(other),
+        first=terms[0],
+        second=terms[1],
+        tile=turned if any(term.across for term in terms) else NO_TILE,
         diagonal=NO_DIAGONAL if diagonal is None else ROWS if left else COLUMNS,
         target_along=target_along,
     )

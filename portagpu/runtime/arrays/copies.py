@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ from portagpu.backends.base import Completion, Driver
 from portagpu.backends.registry import foreign
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.arrays.view import CopiedView, View
+from portagpu.runtime.execution.recorder import Copy, active
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.build import build
 
@@ -38,25 +39,19 @@ def copy_strided(source: View, target: View, stream: Stream) -> None:
     context = target.context
     if source.context is not context or stream.context is not context:  # drivers crash on another context's buffers
         raise ArgumentTypeError("cannot copy between contexts", hint="go through the host: x.copy_to_host()")
-    same_order = source.layout == target.layout and source.layout != "A"
-    if same_order:
-        if context.only_builds:
-            return
-        with _in_order(stream, source, target), enqueuing(stream) as queue:
-            context.driver.copy(
-                queue,
-                target.buffer,
-                source.buffer,
-                nbytes=target.nbytes,
-                target_offset=target.offset,
-                source_offset=source.offset,
-            )
-        return
-    copy = context.driver.strided_copy(source, target, partial(build, context, options=()))
+    driver = context.driver
+    if source.layout == target.layout and source.layout != "A":
+        facts = {"nbytes": target.nbytes, "target_offset": target.offset, "source_offset": source.offset}
+        copy: Callable[[Any, Any, Any], Any] = partial(driver.copy, **facts)
+    else:
+        copy = driver.strided_copy(source, target, partial(build, context, options=()))
     if context.only_builds:
         return
     with _in_order(stream, source, target), enqueuing(stream) as queue:
-        copy(queue)
+        copy(queue, target.buffer, source.buffer)
+        if active.recorder is not None and active.recorder.is_own():
+            lies = [(x.shape, x.strides, x.offset) for x in (target, source)]
+            active.recorder.steps.append(Copy(target.buffer, source.buffer, copy, (target.dtype, *lies)))
 
 
 def users_of(arrays: Iterable[View]) -> tuple[Stream, ...]:

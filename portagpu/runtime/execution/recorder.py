@@ -5,23 +5,42 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from portagpu.package_stamp import FOLDER
 
 _BETWEEN = frozenset({contextlib.__file__})  # files of others that the package's own calls go through
 
 
-class Recorder:
-    """Kernels that were launched, with shapes and C arguments, and how often anything was enqueued; by the call that is
-    recorded, not by finalisers and signal handlers that Python runs in the middle of it."""
+class Launch(NamedTuple):
+    """A kernel that was launched, with its C arguments."""
 
-    __slots__ = ("_root", "commands", "launches")
+    compiled: Any
+    shape: Any
+    values: tuple[Any, ...]
+
+
+class Copy(NamedTuple):
+    """A copy on the device. ``enqueue``: given a queue and both memories, the target's first; ``facts``: what copies
+    that are the same but for their memories have in common."""
+
+    target: Any
+    source: Any
+    enqueue: Callable[[Any, Any, Any], None]
+    facts: tuple[Any, ...]
+
+
+class Recorder:
+    """What was launched and copied, in order, and how often anything was enqueued; by the call that is recorded, not by
+    finalisers and signal handlers that Python runs in the middle of it."""
+
+    __slots__ = ("_root", "commands", "steps")
 
     def __init__(self, root: FrameType) -> None:
         """``root``: the frame that makes the call, and lives as long."""
-        self.launches: list[tuple[Any, Any, tuple[Any, ...]]] = []
+        self.steps: list[Launch | Copy] = []
         self.commands = 0
         self._root = id(root)  # the frame itself would keep all that it refers to
 

@@ -22,7 +22,7 @@ from portagpu.ir.program import GridShape, Parameter, ParameterRole
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, element_size
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.errors import translate_errors
-from portagpu.runtime.execution.recorder import active
+from portagpu.runtime.execution.recorder import Launch, active
 from portagpu.runtime.execution.weak_registry import of_threads
 from portagpu.runtime.programs.build import build
 from portagpu.runtime.programs.hang_watch import watch
@@ -308,7 +308,7 @@ class CompiledKernel:
         kernel = self._kernel(tokens)
         kernel.set_args(*values)
         if active.recorder is not None and active.recorder.is_own():
-            active.recorder.launches.append((self, shape, values))
+            active.recorder.steps.append(Launch(self, shape, values))
         self._enqueue(queue, kernel, shape, tokens, epoch)
 
     def bound(self, tokens: Tokens) -> KernelObject | None:

@@ -9,31 +9,48 @@ vouches that the operands are those of the recording, or gives buffers in their 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from portagpu.backends.base import KernelObject, Memory
+from portagpu.backends.base import Driver, KernelObject, Memory
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.execution.recorder import Recorder, active
+from portagpu.runtime.execution.recorder import Copy, Launch, Recorder, active
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape
+from portagpu.runtime.replay.arguments import Arguments, Number
 
 _MOST = 16  # launches: of longer products, the share of Python is small
 
 
-def recorded(call: Callable[[], None], operands: Iterable[DeviceNDArray], most: int = _MOST) -> Replay | None:
-    """Make a call; what repeats it for these operands, or None where it did more than to launch ``most`` kernels."""
+def recorded(
+    call: Callable[[], None],
+    operands: Iterable[DeviceNDArray],
+    most: int = _MOST,
+    *,
+    copies: bool = False,
+    numbers: bool = False,
+) -> Replay | None:
+    """Make a call; what repeats it for these operands, or None where it did more than to launch ``most`` kernels.
+
+    With ``copies``, it may copy bytes on the device, too; the `Replay` is then one to `launch` with buffers. With
+    ``numbers``, it has `Replay.arguments`. The operands are read after the call, which may add to them.
+    """
     before, active.recorder = active.recorder, Recorder(sys._getframe())
     try:
         call()
         found = active.recorder
     finally:
         active.recorder = before
-    launches = found.launches
-    if not launches or len(launches) != found.commands or len(launches) > most:
+    steps = found.steps
+    launches = [step for step in steps if isinstance(step, Launch)]
+    has_others = len(steps) != found.commands or (len(steps) > len(launches) and not copies)
+    if not launches or has_others or len(steps) > most:
         return None
-    handle = launches[0][0].context.driver.handle
-    return Replay(launches, [handle(array.buffer) for array in operands])
+    handle = launches[0].compiled.context.driver.handle
+    replay = Replay(steps, launches[0].compiled, [handle(array.buffer) for array in operands])
+    if numbers:
+        replay.arguments = Arguments.of(steps)
+    return replay
 
 
 def kept_by(replays: Iterable[Replay]) -> int:
@@ -50,51 +67,64 @@ class Replay:
     __slots__ = (
         "__weakref__",
         "_compiled",
+        "_copies",
         "_enqueue_last",
         "_epoch",
         "_kept",
         "_kernels",
         "_places",
         "_set",
+        "arguments",
         "busy",
         "kept",
     )
 
-    def __init__(self, launches: list[tuple[Any, Any, tuple[Any, ...]]], borrowed: Sequence[int]) -> None:
+    def __init__(self, steps: Sequence[Launch | Copy], first: CompiledKernel, borrowed: Sequence[int]) -> None:
+        """first: a kernel of those that are launched; borrowed: handles of the operands' memory."""
         self._kernels: list[tuple[KernelObject, LaunchShape]] = []
+        self._copies: list[tuple[int, _CopyAgain]] = []  # with the number of kernels before them
         self._kept: list[Any] = []
         self._places: list[tuple[KernelObject, int, int]] = []  # kernel, argument, operand that it is
         self._set: list[Memory | None] = []  # of each place, the buffer that `complete` set
-        compiled: CompiledKernel
-        driver = launches[0][0].context.driver
-        for compiled, shape, values in launches:
-            kernel = compiled.new_kernel()
-            kernel.set_args(*values)
-            self._kernels.append((kernel, shape))
-            for place, value in enumerate(values):
+        driver = first.context.driver
+        numbers = {handle: n for n, handle in reversed(list(enumerate(borrowed)))}
+        for step in steps:
+            if isinstance(step, Copy):
+                again = _CopyAgain(driver, step, numbers)
+                self._copies.append((len(self._kernels), again))
+                self._kept += again.kept
+                continue
+            kernel = step.compiled.new_kernel()
+            kernel.set_args(*step.values)
+            self._kernels.append((kernel, step.shape))
+            for place, value in enumerate(step.values):
                 if not driver.is_memory(value):
                     continue
-                number = driver.handle(value)
-                if number in borrowed:
-                    self._places.append((kernel, place, borrowed.index(number)))
+                operand = numbers.get(driver.handle(value))
+                if operand is not None:
+                    self._places.append((kernel, place, operand))
                 else:
                     self._kept.append(value)
         self._forget_set()
+        self.arguments = Arguments()
         self.busy = False  # whether buffers are being set: signal handlers and finalisers may come in between
         self.kept = {driver.handle(buffer): int(buffer.size) for buffer in self._kept}  # which others may keep, too
         self._enqueue_last = driver.enqueue_with_event
-        self._compiled = launches[0][0].reference
-        self._epoch = launches[0][0].context.epoch
+        self._compiled = first.reference
+        self._epoch = first.context.epoch
 
     @property
     def kept_bytes(self) -> int:
         """Size of the memory that the recording keeps."""
         return sum(self.kept.values())
 
-    def launch(self, stream: Stream | None, buffers: Sequence[Memory] | None = None) -> bool:
+    def launch(
+        self, stream: Stream | None, buffers: Sequence[Memory] | None = None, numbers: Iterable[Number] = ()
+    ) -> bool:
         """Enqueue on a stream of the recording's context, by default its default one; with buffers not while `busy`.
 
-        ``buffers``: one in the place of each operand; those of the recording were different ones.
+        ``buffers``: one in the place of each operand; those of the recording were different ones. ``numbers``: in the
+        place of the kernels' own; those of earlier launches stay.
         False where memory was given back since, so that the call must be made anew.
         """
         compiled = self._compiled()
@@ -113,7 +143,15 @@ class Replay:
                     self._forget_set()
                     for kernel, place, operand in self._places:
                         kernel.set_arg(place, buffers[operand])
-                for kernel, shape in self._kernels:
+                for launch, argument, value in numbers:
+                    self._kernels[launch][0].set_arg(argument, value)
+                done = 0
+                for before, copy in self._copies:
+                    for kernel, shape in self._kernels[done:before]:
+                        compiled.enqueue(queue, kernel, shape.sizes)
+                    copy.enqueue(queue, buffers or ())
+                    done = before
+                for kernel, shape in self._kernels[done:] if done else self._kernels:
                     compiled.enqueue(queue, kernel, shape.sizes)
             finally:
                 active.depth = depth
@@ -158,3 +196,20 @@ class Replay:
 
     def _forget_set(self) -> None:
         self._set = [None] * len(self._places)
+
+
+class _CopyAgain:
+    """A copy between memories that may be operands'; those it does not keep alive."""
+
+    __slots__ = ("_enqueue", "_places", "kept")
+
+    def __init__(self, driver: Driver, copy: Copy, operands: Mapping[int, int]) -> None:
+        """operands: numbers of the operands, by the handles of their memory."""
+        self._enqueue = copy.enqueue
+        # of the target and the source, an operand's number, or memory
+        self._places = [operands.get(driver.handle(memory), memory) for memory in (copy.target, copy.source)]
+        self.kept = [place for place in self._places if not isinstance(place, int)]
+
+    def enqueue(self, queue: Any, buffers: Sequence[Memory]) -> None:
+        """Copy; buffers: of the operands."""
+        self._enqueue(queue, *(buffers[place] if isinstance(place, int) else place for place in self._places))

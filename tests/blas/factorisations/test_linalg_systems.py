@@ -75,6 +75,19 @@ def test_results_in_arrays_of_the_caller(device):
     near(c, expected)
 
 
+def test_results_in_arrays_of_pyopencl(device):
+    """What the caller passed comes back, in factors, too, and has the results."""
+    a = matrices((2, 5, 5))
+    out = cuda.to_device(np.zeros_like(a)).to_pyopencl()
+    info = cuda.to_device(np.full(2, -1, np.int32)).to_pyopencl()
+    factors = linalg.lu_factor(cuda.to_device(a).to_pyopencl(), out=out, info=info)
+    assert factors.lu is out and info.get().tolist() == [0, 0]
+    b = cuda.to_device(np.ones((2, 5, 1)))
+    x = cuda.to_device(np.zeros((2, 5, 1))).to_pyopencl()
+    assert linalg.lu_solve(factors, b, out=x) is x
+    near(a @ x.get(), np.ones((2, 5, 1)))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
 def test_factors(device, dtype):
     for shape in [(5, 5), (70, 70), (3, 6, 6), (2, 2, 4, 4), (2, 0, 4, 4)]:

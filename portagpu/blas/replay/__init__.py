@@ -1,0 +1,1 @@
+"""Calls of routines that are recorded once and made again."""

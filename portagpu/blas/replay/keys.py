@@ -1,0 +1,70 @@
+"""What tells the calls of a routine apart: its arrays' layout, and its other arguments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.execution.stream import Stream
+
+_FLOATS = (float, np.float16, np.float32, np.float64)
+_COMPLEX = (complex, np.complex64, np.complex128)
+_PLAIN = (int, str, bool, type(None))
+
+
+class CallKey:
+    """Arguments of a call, taken apart: its ``arrays``, ``facts`` that are equal for calls of the same launches, and
+    its ``factors``, numbers that launches may be made again without: alpha, beta; the parts of complex ones apart.
+
+    Factors of 0, 1 and -1, which routines treat apart, and those that are not finite are among the facts.
+    """
+
+    __slots__ = ("arrays", "factors", "facts")
+
+    def __init__(self, *facts: Any) -> None:
+        self.facts: list[Any] = list(facts)
+        self.arrays: list[DeviceNDArray] = []
+        self.factors: list[float] = []
+
+    def add(self, values: Iterable[Any]) -> bool:
+        """Take arguments in; False where calls with them cannot be told apart."""
+        facts = self.facts
+        for value in values:
+            kind = type(value)
+            if kind is DeviceNDArray:
+                if value.token is None:  # memory of others, which may change hands
+                    return False
+                # kernels are told which arrays may overlap
+                shared = [n for n, x in enumerate(self.arrays) if x.allocation_key == value.allocation_key]
+                facts += (value.layout_token, value.shape, value.strides, value.offset, shared[0] if shared else None)
+                self.arrays.append(value)
+            elif kind in _PLAIN:
+                facts += (kind, value)
+            elif kind in _FLOATS:
+                self._add_factor(float, float(value))
+            elif kind in _COMPLEX:
+                self._add_factor(complex, complex(value))
+            elif kind is Stream:
+                facts.append(value.token)
+            elif kind is tuple and all(type(x) is int for x in value):
+                facts.append(value)
+            elif isinstance(value, np.integer | np.bool_):
+                facts += (kind, int(value))
+            else:
+                return False
+        return True
+
+    def _add_factor(self, kind: type, value: complex) -> None:
+        real, imaginary = value.real, value.imag
+        if real in (0, 1, -1) or not (math.isfinite(real) and math.isfinite(imaginary)):
+            self.facts += (kind, "is", repr(value))  # zeros have signs
+        elif imaginary == 0:
+            self.facts += (kind, "has", repr(imaginary))
+            self.factors.append(real)
+        else:
+            self.facts += (kind, "is any")
+            self.factors += (real, imaginary)
