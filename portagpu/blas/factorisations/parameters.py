@@ -17,7 +17,9 @@ _WIDE = 512, 1024  # columns whose products with the rest of a matrix are fast, 
 _LARGE = 4096  # rows
 _THREADS = 256  # of a block that is alone
 _ROWS_OF_THREAD = 4
-_REGISTERS = 32 * 1024  # of a block, for columns
+_TALL_THREADS = 512  # of a block, at most, with 128 registers each
+_TALL_BYTES = 256  # of these, for columns
+_ROW_BYTES = 32  # of a row of these; with more, NVIDIA's compiler keeps hardly anything in registers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,16 +138,16 @@ class TallColumns:
     @classmethod
     def predict(cls, caps: Capabilities, m: int, n: int, dtype: np.dtype[Any]) -> TallColumns | None:
         """What suits a device, for m x n matrices; None where they are too tall, or hardly taller than wide."""
-        most = _power_of_two(min(1024, caps.max_work_group_size))
+        most = _power_of_two(min(_TALL_THREADS, caps.max_work_group_size))
         threads = 64
         while threads * _ROWS_OF_THREAD < m and threads * 2 <= most:
             threads *= 2
         rows = _ROWS_OF_THREAD  # also of fewer rows: kernels are compiled for few shapes
         while threads * rows < m:
             rows *= 2
-        registers = _REGISTERS // threads * 4 // dtype.itemsize
-        panel = 8 if rows * 8 <= registers else 4
-        if not caps.local_memory_dedicated or rows > 4 * _ROWS_OF_THREAD or m < -(-n // panel) * panel:
+        row = min(_TALL_BYTES // rows, _ROW_BYTES * (1 if threads == _TALL_THREADS else 2))
+        panel = _power_of_two(min(8, row // dtype.itemsize))
+        if not caps.local_memory_dedicated or panel == 1 or m < -(-n // panel) * panel:
             return None
         return cls(panel=panel, threads=threads, rows=rows)
 
