@@ -38,17 +38,17 @@ def solve_triangular(
     Transposed triangles are views (``a.T``, with the other ``lower``), and triangles on the right side are transposed
     problems: X op(A) = B is op(A)^T X^T = B^T.
     """
-    if out is None:
-        out = b
     if b.size == 0:
         return
     if alpha == 0:
-        scaled(out, 0.0, stream)
+        scaled(b if out is None else out, 0.0, stream)
         return
     if a.ndim == 2 and b.ndim == 3:
         a = a.broadcast_to((b.shape[0], *a.shape))
     if b.ndim == 3 and b.shape[0] == 1:
-        a, b, out = a[0], b[0], b[0] if out is b else out[0]
+        a, b, out = a[0], b[0], None if out is None or out is b else out[0]
+    if out is None:
+        out = b
     n, m = b.shape[-2:]
     how = Substitution.predict(b.context.capabilities, n, m, batch_of(b), b.dtype)
     inversion = Inversion.predict(b.context.capabilities, n, batch_of(b), how.rows)
