@@ -19,7 +19,7 @@ _THREADS = 256  # of a block that is alone
 _ROWS_OF_THREAD = 4
 _TALL_THREADS = 512  # of a block, at most, with 128 registers each
 _TALL_BYTES = 256  # of these, for columns
-_ROW_BYTES = 32  # of a row of these; with more, NVIDIA's compiler keeps hardly anything in registers
+_ROW_BYTES = 32  # of a row of these; with more, a compiler was seen to keep hardly anything in registers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
