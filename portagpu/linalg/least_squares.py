@@ -13,6 +13,7 @@ from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.level3.conjugates import conjugate_into
 from portagpu.blas.level3.triangles import identity
 from portagpu.blas.level3.triangular_solve import solve_triangular
+from portagpu.blas.replay.calls import repeats
 from portagpu.errors import ShapeError, SingularMatrixError, UnknownOptionError
 from portagpu.linalg.matrices import (
     Array,
@@ -39,6 +40,7 @@ class QrFactors(NamedTuple):
     R: Array
 
 
+@repeats
 def qr(a: Array, *, mode: str = "reduced", stream: Stream | None = None) -> Any:
     """QR factors of matrices, by Householder reflections.
 
@@ -84,6 +86,7 @@ def _dependent(order: int, matrix: tuple[int, ...]) -> SingularMatrixError:
 
 
 @takes_results
+@repeats
 def lstsq(
     a: Array, b: Array, *, out: Array | None = None, info: Array | None = None, stream: Stream | None = None
 ) -> Array:

@@ -15,6 +15,7 @@ from portagpu.blas.level3 import syrk as syrk_routines
 from portagpu.blas.level3 import trmm as trmm_routines
 from portagpu.blas.level3.combine import Term, combine
 from portagpu.blas.level3.triangles import update
+from portagpu.blas.replay.calls import repeats
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.linalg.matrices import (
     Array,
@@ -31,6 +32,7 @@ from portagpu.runtime.execution.stream import Stream
 
 
 @takes_results
+@repeats
 def syrk(
     a: Array,
     *,
@@ -61,6 +63,7 @@ def syrk(
 
 
 @takes_results
+@repeats
 def gemmt(
     a: Array,
     b: Array,
@@ -90,6 +93,7 @@ def gemmt(
 
 
 @takes_results
+@repeats
 def symm(
     a: Array,
     b: Array,
@@ -124,6 +128,7 @@ def symm(
 
 
 @takes_results
+@repeats
 def trmm(
     a: Array,
     b: Array,
@@ -181,6 +186,7 @@ def transpose(
 
 
 @takes_results
+@repeats
 def geam(
     a: Array,
     b: Array,
@@ -211,6 +217,7 @@ def geam(
 
 
 @takes_results
+@repeats
 def dgmm(a: Array, x: Array, *, left: bool = True, out: Array | None = None, stream: Stream | None = None) -> Array:
     """The rows of matrices (..., m, n) times the elements of x (..., m), their columns times (..., n) unless ``left``.
 

@@ -16,6 +16,7 @@ from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.level3 import triangular_solve
 from portagpu.blas.level3.triangles import identity
+from portagpu.blas.replay.calls import repeats
 from portagpu.errors import NotPositiveDefiniteError, ShapeError, SingularMatrixError, UnknownOptionError, did_you_mean
 from portagpu.linalg.matrices import (
     INT32,
@@ -128,6 +129,7 @@ class _Sides:
 
 
 @takes_results
+@repeats
 def solve(
     a: Array,
     b: Array,
@@ -210,6 +212,7 @@ def solve(
 
 
 @takes_results
+@repeats
 def cholesky(
     a: Array,
     *,
@@ -241,6 +244,7 @@ def cholesky(
 
 
 @takes_results
+@repeats
 def lu_factor(
     a: Array, *, out: Array | None = None, info: Array | None = None, stream: Stream | None = None
 ) -> LuFactors:
@@ -266,6 +270,7 @@ def lu_factor(
 
 
 @takes_results
+@repeats
 def lu_solve(
     factors: LuFactors | tuple[Array, Array],
     b: Array,
@@ -309,6 +314,7 @@ def lu_solve(
 
 
 @takes_results
+@repeats
 def solve_triangular(
     a: Array,
     b: Array,
@@ -360,6 +366,7 @@ def solve_triangular(
 
 
 @takes_results
+@repeats
 def inv(a: Array, *, out: Array | None = None, info: Array | None = None, stream: Stream | None = None) -> Array:
     """The inverses of matrices (..., n, n).
 
@@ -384,6 +391,7 @@ def inv(a: Array, *, out: Array | None = None, info: Array | None = None, stream
     return delivered(made, out, stream)
 
 
+@repeats
 def det(a: Array, *, stream: Stream | None = None) -> Array:
     """The determinants of matrices (..., n, n): (...), a number for one NumPy matrix; 1 for matrices without rows.
 

@@ -9,6 +9,7 @@ import numpy as np
 from portagpu.blas.arguments import check_scalar
 from portagpu.blas.host_arrays import is_same_view, on_device
 from portagpu.blas.level1 import elementwise
+from portagpu.blas.replay.calls import repeats
 from portagpu.errors import ShapeError
 from portagpu.linalg.matrices import (
     EVERY_PRECISION,
@@ -28,6 +29,7 @@ from portagpu.runtime.execution.stream import Stream
 
 
 @takes_results
+@repeats
 def axpy(alpha: complex, x: Array, y: Array, *, out: Array | None = None, stream: Stream | None = None) -> Array:
     """``alpha * x + y`` for arrays of one shape, and of any number of axes.
 
@@ -57,6 +59,7 @@ def axpy(alpha: complex, x: Array, y: Array, *, out: Array | None = None, stream
 
 
 @takes_results
+@repeats
 def scal(alpha: complex, x: Array, *, out: Array | None = None, stream: Stream | None = None) -> Array:
     """``alpha * x`` for an array of any number of axes. Arrays and options are as of `axpy`; ``out`` may be x.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from portagpu.blas.gemm.core.operands import with_strides
 from portagpu.blas.level1 import reductions
+from portagpu.blas.replay.calls import repeats
 from portagpu.errors import ArgumentTypeError, ShapeError, UnknownOptionError
 from portagpu.linalg.matrices import (
     EVERY_PRECISION,
@@ -29,6 +30,7 @@ from portagpu.runtime.execution.stream import Stream
 
 
 @takes_results
+@repeats
 def vecdot(x1: Array, x2: Array, *, axis: int = -1, out: Array | None = None, stream: Stream | None = None) -> Array:
     """``sum(conj(x1) * x2)`` along an axis, as `numpy.vecdot`: the dot product of vectors, or of batches of them.
 
@@ -54,6 +56,7 @@ def vecdot(x1: Array, x2: Array, *, axis: int = -1, out: Array | None = None, st
 
 
 @takes_results
+@repeats
 def norm(
     x: Array,
     ord: int | str | None = None,

@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 from portagpu.blas.gemm.replay.recordings import Known, Recordings
 from portagpu.blas.replay.factors import Factors
 from portagpu.blas.replay.keys import CallKey
-from portagpu.blas.replay.results import Operands, Recipe, made, new_memory, recipe
+from portagpu.blas.replay.results import Operands, Recipe, made, new_memory, recipe, tuple_like
 from portagpu.runtime.arrays.array import DeviceNDArray, allocations
 from portagpu.runtime.arrays.factory import ArrayFactory
 from portagpu.runtime.execution.context import Context
@@ -130,8 +130,8 @@ def _record(
 
     def make() -> None:
         nonlocal new, returned
-        named = {name: own.get(id(x), x) for name, x in keywords.items()}
-        returned = call(*(own.get(id(x), x) for x in arguments), **named)
+        named = {name: _put(x, own) for name, x in keywords.items()}
+        returned = call(*(_put(x, own) for x in arguments), **named)
         new = new_memory(returned, tuple(operands))
         operands.extend(new)
 
@@ -144,6 +144,13 @@ def _record(
     if replay is None or not all(x.size for x in new):
         return None, result
     return _Recording(replay, tuple(map(ArrayFactory, new)), results, Factors(factors)), result
+
+
+def _put(argument: Any, own: Mapping[int, DeviceNDArray]) -> Any:
+    """An argument with other arrays in it."""
+    if isinstance(argument, tuple):
+        return tuple_like(argument, (_put(x, own) for x in argument))
+    return own.get(id(argument), argument)
 
 
 def _renamed(arrays: Operands) -> dict[int, DeviceNDArray]:

@@ -50,8 +50,10 @@ class CallKey:
                 self._add_factor(complex, complex(value))
             elif kind is Stream:
                 facts.append(value.token)
-            elif kind is tuple and all(type(x) is int for x in value):
-                facts.append(value)
+            elif isinstance(value, tuple):
+                facts += (kind, len(value))
+                if not self.add(value):
+                    return False
             elif isinstance(value, np.integer | np.bool_):
                 facts += (kind, int(value))
             else:

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from in_threads import in_threads
 
-from portagpu import blas, cuda, lapack
+from portagpu import blas, cuda, lapack, linalg
 from portagpu.blas.replay.factors import Factors
 from portagpu.errors import ArgumentTypeError, ClosedError, ShapeError
+from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.replay.arguments import Arguments, Number
 from portagpu.runtime.replay.replay import Replay
 
@@ -127,6 +128,31 @@ def test_other_arrays_and_factors(device, replays, name, operands, keywords, fac
         if name not in ("saxpy", "zscal", "dswap"):  # SciPy's write into what they are given
             for x, y in zip(arrays, before, strict=True):
                 np.testing.assert_array_equal(x.copy_to_host(), y)
+
+
+LINALG = {
+    "vecdot": lambda a, b: linalg.vecdot(a, b, axis=0),
+    "norm": lambda a, b: linalg.norm(b, axis=(0, 1)),
+    "syrk": lambda a, b: linalg.syrk(a),
+    "solve": linalg.solve,
+    "lu_solve": lambda a, b: linalg.lu_solve(linalg.lu_factor(a), b),
+    "qr": lambda a, b: linalg.qr(a),
+    "lstsq": linalg.lstsq,
+}
+
+
+@pytest.mark.parametrize("name", LINALG)
+def test_linear_algebra(device, replays, name):
+    generator = np.random.default_rng(3)
+    for turn in range(4):
+        host = triangle(generator, np.float64), matrix(generator, np.float64)
+        wanted = LINALG[name](*host)
+        launched = len(replays)
+        found = LINALG[name](*map(cuda.to_device, host))
+        assert turn < 2 or (replays[launched:] and all(replays[launched:]))
+        assert type(found) is (type(wanted) if isinstance(wanted, tuple) else DeviceNDArray)
+        for x, y in zip(on_host(found), on_host(wanted), strict=True):
+            np.testing.assert_allclose(x, y, rtol=0, atol=1e-9)
 
 
 def test_results_are_the_arrays_that_were_given(device, replays):
