@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from portagpu.blas.factorisations import lu as factors
-from portagpu.blas.factorisations.triangles import first_zero, identity
+from portagpu.blas.factorisations.triangles import first_zero
 from portagpu.blas.host_arrays import on_device
+from portagpu.blas.level3.triangles import identity
 from portagpu.blas.scipy_arguments import TRANS, Routine, may_overwrite, option
 from portagpu.lapack.arguments import (
     cleared,

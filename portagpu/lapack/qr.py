@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from portagpu.blas.factorisations import qr
-from portagpu.blas.factorisations.triangles import identity
 from portagpu.blas.host_arrays import on_device
+from portagpu.blas.level3.triangles import identity
 from portagpu.blas.scipy_arguments import Routine, integer
 from portagpu.errors import ShapeError, UnknownOptionError
 from portagpu.lapack.arguments import contiguous, folded, lapack_function, new, no_info, target

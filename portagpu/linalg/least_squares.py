@@ -8,9 +8,10 @@ import numpy as np
 
 from portagpu.blas.factorisations import qr as qr_factors
 from portagpu.blas.factorisations.batches import stacked
-from portagpu.blas.factorisations.triangles import clear_beyond, first_zero, identity
+from portagpu.blas.factorisations.triangles import clear_beyond, first_zero
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.level3.conjugates import conjugate_into
+from portagpu.blas.level3.triangles import identity
 from portagpu.blas.level3.triangular_solve import solve_triangular
 from portagpu.blas.replay.calls import repeats
 from portagpu.errors import ShapeError, SingularMatrixError, UnknownOptionError

@@ -11,10 +11,11 @@ from portagpu.blas.factorisations import cholesky as cholesky_factors
 from portagpu.blas.factorisations import lu as lu_factors
 from portagpu.blas.factorisations import refinement
 from portagpu.blas.factorisations.batches import stacked
-from portagpu.blas.factorisations.triangles import clear_beyond, first_zero, identity
+from portagpu.blas.factorisations.triangles import clear_beyond, first_zero
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.level3 import triangular_solve
+from portagpu.blas.level3.triangles import identity
 from portagpu.blas.replay.calls import repeats
 from portagpu.errors import NotPositiveDefiniteError, ShapeError, SingularMatrixError, UnknownOptionError, did_you_mean
 from portagpu.linalg.matrices import (

@@ -1,8 +1,12 @@
 """Cholesky factors of Hermitian positive definite matrices on the device, and systems with them.
 
-Recursive: the factor of the upper left half, the lower left quarter from a triangular system, the lower right one less
-a product, and its factor (F. Gustavson, "Recursion leads to automatic variable blocking for dense linear-algebra
-algorithms", IBM Journal of Research and Development 41(6), 1997).
+Recursive on CPUs, and for batches: the factor of the upper left half, the lower left quarter from a triangular system,
+the lower right one less a product, and its factor (F. Gustavson, "Recursion leads to automatic variable blocking for
+dense linear-algebra algorithms", IBM Journal of Research and Development 41(6), 1997).
+
+One large matrix on a GPU, which waits for each launch that does not fill it: a panel of columns, then the rest less its
+product. A panel's blocks of columns are three launches each: what those before make of it, the factor of the block on
+the diagonal with its inverse, and the product of the rows below with this one.
 """
 
 from __future__ import annotations
@@ -16,8 +20,12 @@ from portagpu.blas.factorisations.triangle_update import subtract_product
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.vector_types import vector_type
+from portagpu.blas.gemm.core.workspace import workspaces
+from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.level3.conjugates import conjugate_transpose
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
+from portagpu.blas.level3.syrk import syrk
+from portagpu.blas.level3.triangles import kept
 from portagpu.blas.level3.triangular_solve import solve_triangular
 from portagpu.blas.replay.calls import repeated
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -40,7 +48,11 @@ def potrf(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, *, lower: bool)
     how = Blocks.predict(a.context.capabilities, n, batch_of(a), a.dtype)
 
     def enqueue(a: DeviceNDArray, info: DeviceNDArray, stream: Stream) -> None:
-        _factor(a if lower else swapped(a), info, stream, how, 0)
+        matrix = a if lower else swapped(a)
+        if how.wide and n > how.rows:
+            _factor_panels(matrix, info, stream, how)
+        else:
+            _factor(matrix, info, stream, how, 0)
 
     repeated(enqueue, "potrf", (a, info), {"stream": stream}, (lower, how))
 
@@ -61,17 +73,56 @@ def _factor(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, how: Blocks, 
     _factor(rest, info, stream, how, before + half)
 
 
-def _factor_block(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, how: Blocks, before: int) -> None:
-    """Enqueue `factor_cholesky`."""
+def _factor_panels(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, how: Blocks) -> None:
+    """The factor of one large matrix's lower triangle."""
+    n = a.shape[0]
+    for begin in range(0, n, how.wide):
+        end = min(begin + how.wide, n)
+        _factor_panel(a[begin:, begin:end], info, stream, how, begin)
+        syrk(a[end:, begin:end], a[end:, end:], stream, lower=True, alpha=-1.0, beta=1.0, hermitian=True)
+
+
+def _factor_panel(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, how: Blocks, before: int) -> None:
+    """The columns of a factor (m, w), m >= w, from those of a matrix that are updated; ``before``: rows before them."""
+    m, w = a.shape
+    given = kept(a, stream)
+    rows = how.rows
+    memory = workspaces.of(stream, "inverse", (rows, rows), a.dtype)
+    for begin in range(0, w, rows):
+        end = min(begin + rows, w)
+        columns = given[begin:, begin:end]
+        if begin:
+            right = conjugate_transpose(a[begin:end, :begin], stream)
+            gemm(a[begin:, :begin], right, columns, stream, alpha=-1.0, beta=1.0)
+        block = a[begin:end, begin:end]
+        _factor_block(block, info, stream, how, before + begin, source=columns[: end - begin], inverse=memory)
+        if end < m:
+            gemm(columns[rows:], swapped(memory), a[end:, begin:end], stream)
+
+
+def _factor_block(
+    a: DeviceNDArray,
+    info: DeviceNDArray,
+    stream: Stream,
+    how: Blocks,
+    before: int,
+    *,
+    source: DeviceNDArray | None = None,
+    inverse: DeviceNDArray | None = None,
+) -> None:
+    """Enqueue `factor_cholesky`; inverse: memory for the transpose of the inverse's conjugate transpose."""
     count, n = batch_of(a), a.shape[-1]
-    kind, types = index_kind(a), number_types(a.dtype)
+    kind, types = index_kind(*(x for x in (a, source) if x is not None)), number_types(a.dtype)
     plan = CholeskyPlan(
         rows=how.rows,
         panel=how.panel,
         threads=how.threads,
+        groups=how.groups,
         lanes=how.lanes,
         matrices=how.matrices,
         pitch=how.pitch,
+        inverts=inverse is not None,
+        separate=source is not None,
         cell=vector_type(a.dtype.name, how.lanes) if how.lanes > 1 else types.number,
         number=types.number,
         real=types.real,
@@ -79,7 +130,14 @@ def _factor_block(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, how: Bl
         along=order_of(a) == "C",
     )
     factor_cholesky[-(-count // how.matrices), how.threads * how.matrices, stream](
-        strided(a, kind), kind(n), kind(count), np.int32(before), info, plan
+        strided(a, kind),
+        None if source is None else strided(source, kind),
+        None if inverse is None else inverse.ravel(),
+        kind(n),
+        kind(count),
+        np.int32(before),
+        info,
+        plan,
     )
 
 

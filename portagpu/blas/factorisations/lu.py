@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from portagpu.blas.factorisations.lu_kernels import LuPlan, factor_columns, multiply_pivots
+from portagpu.blas.factorisations.lu_tall_kernels import TallPlan, factor_tall_columns
 from portagpu.blas.factorisations.number_types import number_types
-from portagpu.blas.factorisations.parameters import Columns
+from portagpu.blas.factorisations.parameters import Columns, TallColumns
 from portagpu.blas.factorisations.row_swap_kernels import SwapPlan, swap_rows
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import order_of
@@ -77,9 +78,16 @@ def _factor(
 def _factor_columns(
     a: DeviceNDArray, pivots: DeviceNDArray, info: DeviceNDArray, stream: Stream, how: Columns, before: int
 ) -> None:
-    """Enqueue `factor_columns`."""
+    """Enqueue `factor_columns`, or `factor_tall_columns` where a GPU has registers for them."""
     count, (m, n) = batch_of(a), a.shape[-2:]
     kind, types = index_kind(a), number_types(a.dtype)
+    tall = None if how.elements else TallColumns.predict(a.context.capabilities, m, n, a.dtype)
+    if tall is not None:
+        shape = TallPlan(how.width, tall.panel, tall.threads, tall.rows, types.number, types.real, types.is_complex)
+        factor_tall_columns[count, tall.threads, stream](
+            strided(a, kind), kind(m), kind(n), np.int32(before), pivots, info, shape
+        )
+        return
     pitch = math.isqrt(how.elements) + 1
     copies: Any = None
     if not how.elements:

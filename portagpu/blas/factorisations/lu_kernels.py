@@ -82,9 +82,9 @@ def _copy_out(s, base, pitch, a, start, m, n, thread, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def _magnitude(value, plan: cuda.constexpr):
+def magnitude(value, is_complex: cuda.constexpr):
     """What pivots are compared by: LAPACK takes the sum of the parts of complex numbers."""
-    return abs(value.real) + abs(value.imag) if plan.is_complex else abs(value)
+    return abs(value.real) + abs(value.imag) if is_complex else abs(value)
 
 
 @cuda.jit(device=True)
@@ -95,7 +95,7 @@ def _largest_of_thread(s, at, j, m, thread, plan: cuda.constexpr):
     place = j
     if plan.lanes == 1:
         for row in range(j + thread, m, kind(plan.threads)):
-            found = _magnitude(s[at + row], plan)
+            found = magnitude(s[at + row], plan.is_complex)
             if found > best:
                 best = found
                 place = row
@@ -130,26 +130,33 @@ def _first_largest(values, rows, base, begin, end):
 
 
 @cuda.jit(device=True)
+def agreed_row(best, place, thread, group, found, threads: cuda.constexpr):
+    """The row of the largest of the magnitudes that a matrix's threads found; for all of them."""
+    kind = type(place)
+    own = group * kind(threads)
+    found.values[own + thread] = best
+    found.rows[own + thread] = place
+    cuda.syncthreads()
+    if threads > FEW:
+        each = kind(threads // FEW)
+        if thread < kind(FEW):
+            begin = thread * each
+            best, place = _first_largest(found.values, found.rows, own, begin, begin + each)
+            found.few_values[group * kind(FEW) + thread] = best
+            found.few_rows[group * kind(FEW) + thread] = place
+        cuda.syncthreads()
+        best, place = _first_largest(found.few_values, found.few_rows, group * kind(FEW), kind(0), kind(FEW))
+    else:
+        best, place = _first_largest(found.values, found.rows, own, kind(0), kind(threads))
+    return place
+
+
+@cuda.jit(device=True)
 def _pivot_row(s, at, j, m, thread, group, found, plan: cuda.constexpr):
     """The row of the largest magnitude from row j on of the column that begins at ``at``; for all threads."""
-    kind = type(m)
     best, place = _largest_of_thread(s, at, j, m, thread, plan)
     if plan.threads * plan.matrices > 1:
-        own = group * kind(plan.threads)
-        found.values[own + thread] = best
-        found.rows[own + thread] = place
-        cuda.syncthreads()
-        if plan.threads > FEW:
-            each = kind(plan.threads // FEW)
-            if thread < kind(FEW):
-                begin = thread * each
-                best, place = _first_largest(found.values, found.rows, own, begin, begin + each)
-                found.few_values[group * kind(FEW) + thread] = best
-                found.few_rows[group * kind(FEW) + thread] = place
-            cuda.syncthreads()
-            best, place = _first_largest(found.few_values, found.few_rows, group * kind(FEW), kind(0), kind(FEW))
-        else:
-            best, place = _first_largest(found.values, found.rows, own, kind(0), kind(plan.threads))
+        place = agreed_row(best, place, thread, group, found, plan.threads)
     return place
 
 

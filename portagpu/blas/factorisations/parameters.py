@@ -12,6 +12,14 @@ from portagpu.device.capabilities import Capabilities
 
 SHARED_BYTES = 48 * 1024
 """Of a block, at most: what every GPU's block can have, so that several fit into a unit."""
+_ALONE_BYTES = 96 * 1024  # of a block that is alone on the device, at most
+_WIDE = 512, 1024  # columns whose products with the rest of a matrix are fast, and with that of a large one
+_LARGE = 4096  # rows
+_THREADS = 256  # of a block that is alone
+_ROWS_OF_THREAD = 4
+_TALL_THREADS = 512  # of a block, at most, with 128 registers each
+_TALL_BYTES = 256  # of these, for columns
+_ROW_BYTES = 32  # of a row of these; with more, a compiler was seen to keep hardly anything in registers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,9 +27,10 @@ class Blocks:
     """How a matrix is cut.
 
     ``rows``: of the blocks that one kernel factors, a multiple of ``panel``; ``pitch``: elements from column to column
-    of its copy; ``panel``: columns that it finishes at once; ``threads``: of a matrix; ``lanes``: rows of a thread,
-    side by side in a vector; ``matrices``: of a block of threads; ``update``: rows of the triangles on the diagonal
-    that are updated by a whole product.
+    of its copy; ``panel``: columns that it finishes at once; ``threads``: of a matrix, in ``groups`` that share the
+    panel's columns; ``lanes``: rows of a thread, side by side in a vector; ``matrices``: of a block of threads;
+    ``update``: rows of the triangles on the diagonal that are updated by a whole product; ``wide``: columns that are
+    finished before the rest of a large matrix is updated, or 0 where it is halved.
     """
 
     rows: int
@@ -31,6 +40,8 @@ class Blocks:
     lanes: int
     matrices: int
     update: int
+    groups: int = 1
+    wide: int = 0
 
     @classmethod
     def predict(cls, caps: Capabilities, n: int, batch: int, dtype: np.dtype[Any]) -> Blocks:
@@ -39,6 +50,8 @@ class Blocks:
         lanes = 1 if is_shared or dtype.kind == "c" else native_lanes(caps, dtype.itemsize)
         pad = max(4, lanes)
         most = min(SHARED_BYTES if is_shared else caps.local_memory_static, caps.local_memory_static) // dtype.itemsize
+        if is_shared and batch == 1 and n > 64:
+            return cls._of_large(caps, n, dtype)
         rows = 64 if n > 32 or not is_shared else 32 if n > 16 else 16
         while rows * (rows + pad) > most:
             rows //= 2
@@ -47,6 +60,26 @@ class Blocks:
         fits = most // (rows * (rows + pad))
         matrices = _power_of_two(min(fits, min(128, caps.max_work_group_size) // rows)) if batch > 1 else 1
         return cls(rows=rows, pitch=rows + pad, panel=8, threads=rows, lanes=1, matrices=matrices, update=256)
+
+    @classmethod
+    def _of_large(cls, caps: Capabilities, n: int, dtype: np.dtype[Any]) -> Blocks:
+        """Of a matrix that is alone on a GPU: its blocks are factored one after the other, with their inverses."""
+        most = min(_ALONE_BYTES, caps.local_memory_static) // dtype.itemsize
+        rows = 64
+        while rows * (2 * rows + 4) > most:
+            rows //= 2
+        groups = min(4, _power_of_two(min(_THREADS, caps.max_work_group_size) // (2 * rows)))
+        return cls(
+            rows=rows,
+            pitch=2 * rows + 4,
+            panel=8,
+            threads=min(2 * rows * groups, caps.max_work_group_size),
+            groups=groups,
+            lanes=1,
+            matrices=1,
+            update=256,
+            wide=_WIDE[n >= _LARGE],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +122,34 @@ class Columns:
         while threads * 4 <= m and threads * 2 <= most:
             threads *= 2
         return cls(width=32, panel=8, threads=threads, lanes=1, matrices=1, elements=0, **swaps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TallColumns:
+    """How few columns of many rows are factored by a block of a GPU, in registers.
+
+    ``panel``: columns at a time; ``threads``, each with ``rows`` rows.
+    """
+
+    panel: int
+    threads: int
+    rows: int
+
+    @classmethod
+    def predict(cls, caps: Capabilities, m: int, n: int, dtype: np.dtype[Any]) -> TallColumns | None:
+        """What suits a device, for m x n matrices; None where they are too tall, or hardly taller than wide."""
+        most = _power_of_two(min(_TALL_THREADS, caps.max_work_group_size))
+        threads = 64
+        while threads * _ROWS_OF_THREAD < m and threads * 2 <= most:
+            threads *= 2
+        rows = _ROWS_OF_THREAD  # also of fewer rows: kernels are compiled for few shapes
+        while threads * rows < m:
+            rows *= 2
+        row = min(_TALL_BYTES // rows, _ROW_BYTES * (1 if threads == _TALL_THREADS else 2))
+        panel = _power_of_two(min(8, row // dtype.itemsize))
+        if not caps.local_memory_dedicated or panel == 1 or m < -(-n // panel) * panel:
+            return None
+        return cls(panel=panel, threads=threads, rows=rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

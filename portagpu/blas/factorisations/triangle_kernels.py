@@ -51,17 +51,6 @@ def clear_triangles(a, n, m, count, lower: cuda.constexpr, diagonal: cuda.conste
 
 
 @cuda.jit
-def set_identity(a, n, m, count):
-    """Ones on the diagonals of n x m matrices, zeros elsewhere; a thread for each element."""
-    kind = type(n)
-    i = kind(cuda.blockIdx.x) * kind(cuda.blockDim.x) + kind(cuda.threadIdx.x)
-    row, column = i // m, i % m
-    matrix, row = row // n, row % n
-    if matrix < count:
-        a.memory[a.first + matrix * a.batch + row * a.down + column * a.right] = 1 if row == column else 0
-
-
-@cuda.jit
 def find_first_zero(a, n, info, threads: cuda.constexpr):
     """Of each matrix the first row whose diagonal element is 0, counted from 1; info, which is 0, stays so if none is.
 

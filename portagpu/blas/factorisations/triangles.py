@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portagpu.blas.factorisations.triangle_kernels import clear_triangles, copy_triangles, find_first_zero, set_identity
+from portagpu.blas.factorisations.triangle_kernels import clear_triangles, copy_triangles, find_first_zero
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
@@ -24,16 +24,6 @@ def clear_beyond(a: DeviceNDArray, stream: Stream, *, lower: bool, unit_diagonal
     clear_triangles[-(-a.size // threads), threads, stream](
         strided(a, kind), kind(n), kind(m), kind(batch_of(a)), lower, unit_diagonal
     )
-
-
-def identity(a: DeviceNDArray, stream: Stream) -> None:
-    """Enqueue ``a = 1`` for matrices."""
-    if a.size == 0:
-        return
-    n, m = a.shape[-2:]
-    kind = index_kind(a)
-    threads = min(_THREADS, a.context.capabilities.max_work_group_size)
-    set_identity[-(-a.size // threads), threads, stream](strided(a, kind), kind(n), kind(m), kind(batch_of(a)))
 
 
 def first_zero(a: DeviceNDArray, info: DeviceNDArray, stream: Stream) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from portagpu.blas.gemm.complex_products import multiply_complex
-from portagpu.blas.gemm.core.alignment import aligned_copy, begins_aligned, new_aligned_rows
+from portagpu.blas.gemm.core.alignment import aligned_copy, begins_aligned, new_aligned_rows, swapped
 from portagpu.blas.gemm.core.fusion import Fusion
 from portagpu.blas.gemm.core.interface import ALIGNMENT, Config, Product, clock_mhz, ends_aligned, order_of
 from portagpu.blas.gemm.core.problem import Problem
@@ -27,7 +27,7 @@ H = TypeVar("H")  # how a product is computed
 _BYTES_A_CYCLE = 6.0  # that a compute unit copies
 _COPY_SECONDS = 5e-6  # of a launch
 _REMEMBERED = 4096  # choices
-_ready: dict[Any, tuple[int, Config, str]] = {}  # generation, choice, precision
+_ready: dict[Any, tuple[int, Config, str, bool]] = {}  # generation, choice, precision, of the transposes
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,9 @@ def gemm(
         known = generation(c.context)
         ready = _ready.get(key)
         if ready is not None and alpha != 0 and ready[0] == known:
+            if ready[3]:
+                a, b, c = _transposes(a, b, c)
+                fusion = None if fusion is None else fusion.of_transposes()
             product = Product(a=a, b=b, c=c, stream=stream, alpha=alpha, beta=beta, precision=ready[2], fusion=fusion)
             _with_scratch(variant_of(ready[1]).run, ready[1], product)
             return
@@ -85,12 +88,12 @@ def gemm(
     if alpha == 0 or a.shape[-1] == 0:
         scale(c, beta, stream) if fusion is None else finish(c, beta, fusion, stream)
         return
-    if c.ndim == 3 and c.shape[0] == 1:
+    is_one = c.ndim == 3 and c.shape[0] == 1
+    if is_one:
         a, b, c = a[0], b[0], c[0]
-    given = c
-    if order_of(c) == "F":
-        axes = (0, 2, 1) if c.ndim == 3 else (1, 0)
-        a, b, c = b.transpose(axes), a.transpose(axes), c.transpose(axes)
+    is_turned = order_of(c) == "F"
+    if is_turned:
+        a, b, c = _transposes(a, b, c)
         fusion = None if fusion is None else fusion.of_transposes()
     product = Product(a=a, b=b, c=c, stream=stream, alpha=alpha, beta=beta, precision=precision, fusion=fusion)
     if a.dtype.kind == "c":
@@ -101,10 +104,10 @@ def gemm(
     problem = product.problem
     if config is None:
         plan = plan_of(problem, c.context)
-        if c is given and not (plan.copied or plan.walked):
+        if not (is_one or plan.copied or plan.walked):
             if len(_ready) >= _REMEMBERED:
                 _ready.clear()
-            _ready[key] = known, plan.config, plan.problem.precision
+            _ready[key] = known, plan.config, plan.problem.precision, is_turned
     else:
         usable = variant_of(config).supports(problem, c.context.capabilities)
         plan = Plan(config, not usable, False, problem)
@@ -119,6 +122,13 @@ def _with_scratch(enqueue: Callable[[H, Product], None], how: H, product: Produc
         enqueue(how, product)
     finally:
         active.depth = depth
+
+
+def _transposes(
+    a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray
+) -> tuple[DeviceNDArray, DeviceNDArray, DeviceNDArray]:
+    """The operands and the result of the transposed product."""
+    return swapped(b), swapped(a), swapped(c)
 
 
 def _facts(x: DeviceNDArray) -> tuple[Any, ...]:

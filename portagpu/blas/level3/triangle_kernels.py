@@ -208,3 +208,14 @@ def update_triangle(sums, target, n, count, beta, plan: cuda.constexpr):
                 else:
                     added = _sum_at(sums, start, (row, column), tile, (r, c), plan)
                 target.memory[at] = _updated(target, at, beta, added, row == column, plan)
+
+
+@cuda.jit
+def set_identity(a, n, m, count):
+    """Ones on the diagonals of n x m matrices, zeros elsewhere; a thread for each element."""
+    kind = type(n)
+    i = kind(cuda.blockIdx.x) * kind(cuda.blockDim.x) + kind(cuda.threadIdx.x)
+    row, column = i // m, i % m
+    matrix, row = row // n, row % n
+    if matrix < count:
+        a.memory[a.first + matrix * a.batch + row * a.down + column * a.right] = 1 if row == column else 0

@@ -7,13 +7,25 @@ from typing import Any
 import numpy as np
 
 from portagpu.blas.gemm.core.alignment import swapped
+from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.workspace import workspaces
+from portagpu.blas.level3.conjugates import conjugate_into
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.blas.level3.tiles import along, factor_form, number_of, threads_for, tiles_of_triangle
-from portagpu.blas.level3.triangle_kernels import NOTHING, SUMS, Expansion, Update, expand_triangle, update_triangle
+from portagpu.blas.level3.triangle_kernels import (
+    NOTHING,
+    SUMS,
+    Expansion,
+    Update,
+    expand_triangle,
+    set_identity,
+    update_triangle,
+)
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.copies import copy_strided
 from portagpu.runtime.execution.stream import Stream
 
+_THREADS = 128
 _LINE = 64  # bytes
 _SAME_SETS = 4096  # bytes: rows so far apart compete for the same sets of a CPU's first cache
 
@@ -28,6 +40,28 @@ def scratch(stream: Stream, role: str, shape: tuple[int, ...], dtype: np.dtype[A
     made = workspaces.of(stream, f"level 3 {role}", (*outer, rows, pitch), dtype)
     part: DeviceNDArray = made[..., :columns]
     return part
+
+
+def kept(matrix: DeviceNDArray, stream: Stream, *, conjugate: bool = False) -> DeviceNDArray:
+    """A copy in scratch memory, in the matrix's order; ``conjugate``: its conjugate."""
+    is_turned = order_of(matrix[(0,) * (matrix.ndim - 2)]) == "F"
+    lines = swapped(matrix) if is_turned else matrix
+    made = scratch(stream, "given", lines.shape, lines.dtype)
+    if conjugate:
+        conjugate_into(lines, made, stream)
+    else:
+        copy_strided(lines, made, stream)
+    return swapped(made) if is_turned else made
+
+
+def identity(a: DeviceNDArray, stream: Stream) -> None:
+    """Enqueue ``a = 1`` for matrices, or a batch of them."""
+    if a.size == 0:
+        return
+    n, m = a.shape[-2:]
+    kind = index_kind(a)
+    threads = min(_THREADS, a.context.capabilities.max_work_group_size)
+    set_identity[-(-a.size // threads), threads, stream](strided(a, kind), kind(n), kind(m), kind(batch_of(a)))
 
 
 def expanded(

@@ -1,59 +1,19 @@
-"""Triangular systems with many right sides on device arrays: blocks by substitution, the rest by products."""
+"""Triangular systems with many right sides on device arrays: blocks by substitution or inverses, then products."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
-from portagpu.blas.gemm.core.interface import order_of
-from portagpu.blas.gemm.core.vector_registers import native_lanes
-from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.gemm.scaling import scale as scaled
 from portagpu.blas.level3.conjugates import conjugate_into
-from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
-from portagpu.blas.level3.triangular_kernels import SubstitutionPlan, substitute
-from portagpu.device.capabilities import Capabilities
+from portagpu.blas.level3.diagonal_inverses import Inversion, diagonal_inverses
+from portagpu.blas.level3.strided_memory import batch_of
+from portagpu.blas.level3.substitution import Substitution, substitute_blocks
+from portagpu.blas.level3.triangles import kept
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.copies import copy_strided
 from portagpu.runtime.execution.stream import Stream
-
-_SHARED_BYTES = 48 * 1024  # that every GPU's block can have, so that several blocks fit into a unit
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Substitution:
-    """How blocks on the diagonal are solved.
-
-    ``rows``: of a block, a multiple of ``together``; ``together``: rows of the solution in registers at once;
-    ``columns``: threads, each with a column, or ``vectors`` vectors of ``lanes`` columns where there is one thread;
-    ``matrices``: of a block of threads.
-    """
-
-    rows: int
-    together: int
-    columns: int
-    vectors: int
-    lanes: int
-    matrices: int
-
-    @classmethod
-    def predict(cls, caps: Capabilities, n: int, m: int, batch: int, dtype: np.dtype[Any]) -> Substitution:
-        """What suits a device, for n rows and m columns."""
-        if not caps.local_memory_dedicated:
-            lanes = 1 if dtype.kind == "c" else native_lanes(caps, dtype.itemsize)
-            return cls(rows=64, together=8, columns=1, vectors=1 if m <= lanes else 2, lanes=lanes, matrices=1)
-        rows = 64 if n > 32 else 32 if n > 16 else 16
-        columns = 8 if m <= 8 else 16 if m <= 16 else 32
-        together = 8
-        limit = min(_SHARED_BYTES, caps.local_memory_static) // dtype.itemsize
-        while rows * (columns + 1 + together) > limit:
-            rows //= 2
-        fits = limit // (rows * (columns + 1 + together))
-        most = min(128, caps.max_work_group_size)
-        matrices = 1 << min(fits, most // columns).bit_length() - 1 if batch > 1 else 1
-        return cls(rows=rows, together=together, columns=columns, vectors=1, lanes=1, matrices=matrices)
 
 
 def solve_triangular(
@@ -65,13 +25,15 @@ def solve_triangular(
     unit_diagonal: bool = False,
     conjugate: bool = False,
     alpha: complex = 1.0,
+    out: DeviceNDArray | None = None,
 ) -> None:
-    """``b = inv(a) @ (alpha * b)``, with the conjugate of a if ``conjugate``; enqueued.
+    """``out = inv(a) @ (alpha * b)``, with the conjugate of a if ``conjugate``; enqueued.
 
-    a: triangles (n, n), or a batch (batch, n, n); b: right sides (n, m) or (batch, n, m), which the solutions replace;
-    both of one dtype, float32 to complex128, and of any strides, which must not overlap. A batch may share one ``a``
-    (two axes, or batch stride 0). Only the triangle that ``lower`` names is read, without its diagonal if
-    ``unit_diagonal``; with ``alpha`` 0 neither a nor b is read. Zeros on the diagonal give what division by them does.
+    a: triangles (n, n), or a batch (batch, n, n); b: right sides (n, m) or (batch, n, m), which the solutions replace
+    unless there is an ``out`` for them, of the same shape; all of one dtype, float32 to complex128, and of any strides,
+    which must not overlap. A batch may share one ``a`` (two axes, or batch stride 0). Only the triangle that ``lower``
+    names is read, without its diagonal if ``unit_diagonal``; with ``alpha`` 0 neither a nor b is read. Zeros on the
+    diagonal give what division by them does.
 
     Transposed triangles are views (``a.T``, with the other ``lower``), and triangles on the right side are transposed
     problems: X op(A) = B is op(A)^T X^T = B^T.
@@ -79,22 +41,31 @@ def solve_triangular(
     if b.size == 0:
         return
     if alpha == 0:
-        scaled(b, 0.0, stream)
+        scaled(b if out is None else out, 0.0, stream)
         return
     if a.ndim == 2 and b.ndim == 3:
         a = a.broadcast_to((b.shape[0], *a.shape))
     if b.ndim == 3 and b.shape[0] == 1:
-        a, b = a[0], b[0]
+        a, b, out = a[0], b[0], None if out is None or out is b else out[0]
+    if out is None:
+        out = b
     n, m = b.shape[-2:]
     how = Substitution.predict(b.context.capabilities, n, m, batch_of(b), b.dtype)
+    inversion = Inversion.predict(b.context.capabilities, n, batch_of(b), how.rows)
     conjugate = conjugate and b.dtype.kind == "c"
-    if conjugate and n > how.rows:
-        # conj(A) X = B is A conj(X) = conj(B): products have no conjugates
-        conjugate_into(b, b, stream)
-        _solve(a, b, stream, how, lower, unit_diagonal, False, np.conj(alpha))
-        conjugate_into(b, b, stream)
-        return
-    _solve(a, b, stream, how, lower, unit_diagonal, conjugate, alpha)
+    is_turned = conjugate and n > how.rows
+    if is_turned:  # conj(A) X = B is A conj(X) = conj(B): products have no conjugates
+        alpha, conjugate = complex(np.conj(alpha)), False
+    if inversion is not None:
+        _solve_large(a, kept(b, stream, conjugate=is_turned), out, stream, inversion, lower, unit_diagonal, alpha)
+    else:
+        if is_turned:
+            conjugate_into(b, out, stream)
+        elif out is not b:
+            copy_strided(b, out, stream)
+        _solve(a, out, stream, how, lower, unit_diagonal, conjugate, alpha)
+    if is_turned:
+        conjugate_into(out, out, stream)
 
 
 def _solve(
@@ -107,56 +78,60 @@ def _solve(
     conjugate: bool,
     alpha: complex,
 ) -> None:
+    """By substitution, in place."""
     n = b.shape[-2]
     if n <= how.rows:
-        _substitute(a, b, stream, how, lower, unit, conjugate, alpha)
+        substitute_blocks(a, b, stream, how, lower=lower, unit=unit, conjugate=conjugate, alpha=alpha)
         return
     half = -(-n // how.rows) // 2 * how.rows
-    head, tail = slice(0, half), slice(half, n)
-    done, rest = (head, tail) if lower else (tail, head)
+    done, rest = _in_order(half, n, lower)
     _solve(a[..., done, done], b[..., done, :], stream, how, lower, unit, conjugate, alpha)
     gemm(a[..., rest, done], b[..., done, :], b[..., rest, :], stream, alpha=-1.0, beta=alpha)
     _solve(a[..., rest, rest], b[..., rest, :], stream, how, lower, unit, conjugate, 1.0)
 
 
-def _substitute(
+def _solve_large(
     a: DeviceNDArray,
-    b: DeviceNDArray,
+    work: DeviceNDArray,
+    out: DeviceNDArray,
     stream: Stream,
-    how: Substitution,
+    how: Inversion,
     lower: bool,
     unit: bool,
-    conjugate: bool,
     alpha: complex,
 ) -> None:
-    """Enqueue `triangular_kernels.substitute` for blocks on the diagonal."""
-    n, m = b.shape[-2:]
-    batch = batch_of(b)
-    name = str(b.dtype)
-    kind, number = index_kind(a, b), np.dtype(name).type
-    plan = SubstitutionPlan(
-        rows=how.rows,
-        together=how.together,
-        columns=how.columns,
-        pitch=how.columns * how.vectors + (1 if how.columns > 1 else 0),  # for the banks of shared memory
-        vectors=how.vectors,
-        lanes=how.lanes,
-        matrices=how.matrices,
-        cell=vector_type(name, how.lanes) if how.lanes > 1 else number,
-        number=number,
-        is_complex=b.dtype.kind == "c",
-        unit=unit,
-        conjugate=conjugate,
-        a_along=order_of(a) == "C",
-        b_along=order_of(b) == "C",
-    )
-    strips = -(-m // (how.columns * how.vectors * how.lanes))
-    substitute[strips * -(-batch // how.matrices), how.columns * how.matrices, stream](
-        strided(a, kind, backwards=() if lower else (-2, -1)),
-        strided(b, kind, backwards=() if lower else (-2,)),
-        kind(n),
-        kind(m),
-        kind(batch),
-        number(alpha if number(0).dtype.kind == "c" else np.real(alpha)),
-        plan,
-    )
+    """By inverses of blocks, and what is left after these; ``work``: the right sides, which are lost."""
+    done, rest = _in_order(how.rows * how.blocks, a.shape[0], lower)
+    by = Substitution.predict(a.context.capabilities, a.shape[0], how.least, 1, a.dtype)
+    inverses = diagonal_inverses(a[done, done], stream, how, by, lower=lower, unit=unit)
+    _solve_blocks(a[done, done], inverses, work[done], out[done], stream, lower, alpha)
+    if rest.start < rest.stop:
+        gemm(a[rest, done], out[done], work[rest], stream, alpha=-1.0, beta=alpha)
+        solve_triangular(a[rest, rest], work[rest], stream, lower=lower, unit_diagonal=unit, out=out[rest])
+
+
+def _solve_blocks(
+    a: DeviceNDArray,
+    inverses: DeviceNDArray,
+    work: DeviceNDArray,
+    out: DeviceNDArray,
+    stream: Stream,
+    lower: bool,
+    alpha: complex,
+) -> None:
+    """Blocks whose inverses are known, half of them after the other half."""
+    count, rows = inverses.shape[:2]
+    if count == 1:
+        gemm(inverses[0], work, out, stream, alpha=alpha)
+        return
+    half = count // 2
+    done, rest = _in_order(half * rows, count * rows, lower)
+    first, second = _in_order(half, count, lower)
+    _solve_blocks(a[done, done], inverses[first], work[done], out[done], stream, lower, alpha)
+    gemm(a[rest, done], out[done], work[rest], stream, alpha=-1.0, beta=alpha)
+    _solve_blocks(a[rest, rest], inverses[second], work[rest], out[rest], stream, lower, 1.0)
+
+
+def _in_order(count: int, n: int, lower: bool) -> tuple[slice, slice]:
+    """The ``count`` of n rows that are found first, and the others: an upper triangle's are the last."""
+    return (slice(0, count), slice(count, n)) if lower else (slice(n - count, n), slice(0, n - count))

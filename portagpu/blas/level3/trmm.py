@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from portagpu.blas.gemm.batching import multiply
-from portagpu.blas.gemm.core.alignment import swapped
-from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.level3.triangle_kernels import ZEROS
-from portagpu.blas.level3.triangles import expanded, scratch
+from portagpu.blas.level3.triangles import expanded, kept
 from portagpu.blas.level3.triangular_product import Halving, blocks_of
 from portagpu.blas.level3.triangular_solve import solve_triangular
 from portagpu.blas.scipy_arguments import (
@@ -27,7 +25,6 @@ from portagpu.blas.scipy_arguments import (
 )
 from portagpu.errors import ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.arrays.copies import copy_strided
 from portagpu.runtime.execution.stream import Stream
 
 Array = Any
@@ -56,7 +53,7 @@ def multiply_triangular(
         multiply(a, b, out, stream, alpha=0.0, beta=0.0, precision="")
         return
     if out is b:
-        b = _kept(out, stream)
+        b = kept(out, stream)
     unit: bool | None = unit_diagonal
     if conjugate and a.dtype.kind == "c":  # products have no conjugates: all of a is copied, with zeros
         a = expanded(a, stream, lower=lower, beyond=ZEROS, unit=unit_diagonal, conjugate=True)
@@ -101,15 +98,6 @@ def _multiply(
     head, tail = slice(0, done), slice(done, n)
     to, of = (tail, head) if lower else (head, tail)
     multiply(a[..., to, of], b[..., of, :], out[..., to, :], stream, alpha=alpha, beta=1.0, precision="")
-
-
-def _kept(matrix: DeviceNDArray, stream: Stream) -> DeviceNDArray:
-    """A copy in scratch memory, in the matrix's order."""
-    is_turned = order_of(matrix[(0,) * (matrix.ndim - 2)]) == "F"
-    lines = swapped(matrix) if is_turned else matrix
-    made = scratch(stream, "given", lines.shape, lines.dtype)
-    copy_strided(lines, made, stream)
-    return swapped(made) if is_turned else made
 
 
 def _trmm(
@@ -204,10 +192,8 @@ def _is_own(matrix: Array, given: Array) -> bool:
 
 
 def _solution(a: DeviceNDArray, b: DeviceNDArray, out: DeviceNDArray, stream: Stream, **options: Any) -> None:
-    """`solve_triangular` with a result beside the right sides, or in their place."""
-    if out is not b and options["alpha"] != 0 and out.size:
-        copy_strided(b, out, stream)
-    solve_triangular(a, out, stream, **options)
+    """`solve_triangular`, as `multiply_triangular` is called."""
+    solve_triangular(a, b, stream, out=out, **options)
 
 
 strmm = in_dtype(

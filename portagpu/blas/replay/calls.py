@@ -155,9 +155,9 @@ def _put(argument: Any, own: Mapping[int, DeviceNDArray]) -> Any:
 
 def _renamed(arrays: Operands) -> dict[int, DeviceNDArray]:
     """The same arrays under other names, by the ids of these: a recording has all that is kept for these arrays, such
-    as maps of tensors, written anew."""
+    as maps of tensors, written anew. Nothing is kept for the host's memory."""
     keys = {x.allocation_key: next(allocations) for x in arrays}
-    return {id(x): ArrayFactory(x).view(x, keys[x.allocation_key]) for x in arrays}
+    return {id(x): ArrayFactory(x).view(x, keys[x.allocation_key]) if x.token else x for x in arrays}
 
 
 class _Calls(Known):

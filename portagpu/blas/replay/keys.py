@@ -36,11 +36,12 @@ class CallKey:
         for value in values:
             kind = type(value)
             if kind is DeviceNDArray:
-                if value.token is None:  # memory of others, which may change hands
+                if not (value.token or isinstance(value.base, np.ndarray)):  # other libraries', which have queues, too
                     return False
                 # kernels are told which arrays may overlap
-                shared = [n for n, x in enumerate(self.arrays) if x.allocation_key == value.allocation_key]
-                facts += (value.layout_token, value.shape, value.strides, value.offset, shared[0] if shared else None)
+                shared = next((n for n, x in enumerate(self.arrays) if _is_one_memory(x, value)), None)
+                layout = value.layout_token or (value.type_key, value.is_large)
+                facts += (layout, value.shape, value.strides, value.offset, shared)
                 self.arrays.append(value)
             elif kind in _PLAIN:
                 facts += (kind, value)
@@ -70,3 +71,7 @@ class CallKey:
         else:
             self.facts += (kind, "is any")
             self.factors += (real, imaginary)
+
+
+def _is_one_memory(x: DeviceNDArray, y: DeviceNDArray) -> bool:
+    return x.allocation_key == y.allocation_key or x.buffer is y.buffer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -98,7 +99,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         self._buffer = buffer
         self.ndim = len(shape)
         self.itemsize: int = dtype.itemsize
-        self.size = int(np.prod(shape, dtype=np.int64)) if shape else 1
+        self.size = math.prod(shape)
         self.allocation_key = next(allocations) if allocation_key is None else allocation_key
         self.layout = layout_of(shape, strides, dtype.itemsize)
         span = sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) if self.size else 0

@@ -7,14 +7,15 @@ import dataclasses
 import pytest
 
 from portagpu import cuda
-from portagpu.blas.factorisations.parameters import Blocks, Columns
-from portagpu.blas.level3.triangular_solve import Substitution
+from portagpu.blas.factorisations.parameters import Blocks, Columns, TallColumns
+from portagpu.blas.level3.diagonal_inverses import Inversion
+from portagpu.blas.level3.substitution import Substitution
 
 
 @pytest.fixture(params=["shared", "own"])
 def memory(request, device, monkeypatch):
     """Kernels as for devices with shared memory, or without."""
-    for kind in (Substitution, Blocks, Columns):
+    for kind in (Substitution, Inversion, Blocks, Columns, TallColumns):
         predict = kind.predict.__func__
 
         def chosen(cls, caps, *args, _predict=predict):

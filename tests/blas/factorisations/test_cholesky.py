@@ -10,7 +10,7 @@ from option_pairs import in_short
 from portagpu import cuda
 from portagpu.blas.factorisations.cholesky import potrf, potrs
 
-SIZES = [1, 5, 8, 16, 31, 64, 65, 130, 257]
+SIZES = [1, 5, 8, 16, 31, 64, 65, 130, 257, 600]
 DTYPES = in_short(["float32", "float64", "complex64", "complex128"], "float32", "complex128")
 MOST = 30  # of scaled residuals
 
@@ -71,6 +71,8 @@ def test_batches(device, memory, stream, dtype):
 def test_small(device, memory, stream):
     check(18, "float32", "C", True, stream, (3,), right=2)
     check(9, "complex64", "F", False, stream, right=2)
+    if memory == "shared":
+        check(70, "complex64", "F", False, stream, right=2)  # panels of large matrices
 
 
 @pytest.mark.one_device

@@ -80,6 +80,8 @@ def test_batches(device, memory, stream, dtype):
 def test_small(device, memory, stream):
     check(13, 13, "float32", "C", stream, (3,))
     check(19, 6, "complex64", "F", stream)
+    if memory == "shared":
+        check(70, 10, "float32", "F", stream)  # in registers
 
 
 @pytest.mark.one_device

@@ -73,7 +73,7 @@ def test_columns_of_any_size(device, memory, stream):
 @pytest.mark.parametrize("lower", [True, False])
 @pytest.mark.parametrize("unit", [True, False])
 def test_inverses_of_triangles(device, memory, stream, dtype, lower, unit):
-    for n, batch in [(5, ()), (65, ()), (130, ()), (9, (3,))]:
+    for n, batch in [(5, ()), (65, ()), (130, ()), (300, ()), (9, (3,))]:
         a = random(np.random.default_rng(n), (*batch, n, n), dtype) / np.sqrt(n).astype(np.float32)
         a += 3 * np.eye(n, dtype=a.dtype)
         given = only_triangle(a, lower)

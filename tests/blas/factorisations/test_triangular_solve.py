@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from matrices_in_memory import Placed, only_triangle, random
 
+from portagpu.blas.level3.diagonal_inverses import Inversion, diagonal_inverses
+from portagpu.blas.level3.substitution import Substitution
 from portagpu.blas.level3.triangular_solve import solve_triangular
 
-SIZES = [(1, 1), (3, 40), (8, 5), (64, 33), (65, 40), (130, 70), (257, 33)]
+SIZES = [(1, 1), (3, 40), (8, 5), (64, 33), (65, 40), (130, 70), (257, 33), (600, 9)]
 
 
 def check(n, m, dtype, orders, stream, *, lower, batch=(), shared=False, alpha=1.0, unit=False, conjugate=False):
@@ -61,6 +63,40 @@ def test_small(device, memory, stream, orders):
     for n, m, batch in [(11, 5, ()), (9, 3, (3,)), (18, 34, ())]:
         check(n, m, "float32", orders, stream, lower=True, batch=batch)
     check(7, 5, "complex64", orders, stream, lower=False, conjugate=True)
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("lower", [True, False])
+def test_inverses_of_blocks(device, stream, lower):
+    """Of small blocks, as those of 512 rows are made; what is beyond the triangle, and ones, are not read."""
+    n, rows = 48, 16
+    a = random(np.random.default_rng(0), (n, n), "float32") / 10 + np.eye(n, dtype="float32")
+    given = only_triangle(a, lower)
+    given[range(n), range(n)] = np.nan
+    placed = Placed(given, "F")
+    by = Substitution.predict(device.capabilities, 4, 4, 1, np.dtype("float32"))
+    how = Inversion(least=4, rows=rows, blocks=n // rows)
+    found = diagonal_inverses(placed.array, stream, how, by, lower=lower, unit=True).copy_to_host()
+    triangle = only_triangle(a, lower, 0).astype(np.float64)
+    triangle[range(n), range(n)] = 1
+    for i, inverse in enumerate(found):
+        block = triangle[i * rows : (i + 1) * rows, i * rows : (i + 1) * rows]
+        np.testing.assert_allclose(inverse, np.linalg.inv(block), atol=1e-5)
+        np.testing.assert_array_equal(inverse, only_triangle(inverse, lower, 0))
+
+
+@pytest.mark.one_device
+def test_zeros_on_the_diagonal(device, memory, stream):
+    """Rows that are found before the zero's are right, and none is infinite or NaN for nothing."""
+    n, place = 300, 150
+    a = np.tri(n, dtype=np.float32) / n + np.eye(n, dtype=np.float32)
+    b = np.ones((n, 2), np.float32)
+    a[place, place] = 0
+    left, right = Placed(a, "F"), Placed(b, "F")
+    solve_triangular(left.array, right.array, stream, lower=True)
+    x = right.found()
+    np.testing.assert_allclose(a[:place, :place] @ x[:place], b[:place], rtol=1e-5)
+    assert not np.isfinite(x[place:]).any()
 
 
 @pytest.mark.one_device

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from portagpu.blas.gemm.core.interface import ALIGNMENT, order_of
+from portagpu.blas.gemm.core.operands import with_strides
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.copies import copy_strided
@@ -50,4 +51,6 @@ def new_aligned_rows(matrix: DeviceNDArray, stream: Stream, *, copied: bool = Tr
 
 def swapped(matrix: DeviceNDArray) -> DeviceNDArray:
     """The transpose of a matrix, or of each matrix of a batch."""
-    return matrix.transpose((*range(matrix.ndim - 2), matrix.ndim - 1, matrix.ndim - 2))
+    *outer, rows, columns = matrix.shape
+    *steps, down, right = matrix.strides
+    return with_strides(matrix, (*outer, columns, rows), (*steps, right, down))

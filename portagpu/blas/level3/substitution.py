@@ -1,0 +1,97 @@
+"""Triangular systems of few rows on device arrays: how the kernel of substitution is launched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from portagpu.blas.gemm.core.interface import order_of
+from portagpu.blas.gemm.core.vector_registers import native_lanes
+from portagpu.blas.gemm.core.vector_types import vector_type
+from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
+from portagpu.blas.level3.triangular_kernels import SubstitutionPlan, substitute
+from portagpu.device.capabilities import Capabilities
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.execution.stream import Stream
+
+_SHARED_BYTES = 48 * 1024  # that every GPU's block can have, so that several blocks fit into a unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Substitution:
+    """How blocks on the diagonal are solved.
+
+    ``rows``: of a block, a multiple of ``together``; ``together``: rows of the solution in registers at once;
+    ``columns``: threads, each with a column, or ``vectors`` vectors of ``lanes`` columns where there is one thread;
+    ``matrices``: of a block of threads.
+    """
+
+    rows: int
+    together: int
+    columns: int
+    vectors: int
+    lanes: int
+    matrices: int
+
+    @classmethod
+    def predict(cls, caps: Capabilities, n: int, m: int, batch: int, dtype: np.dtype[Any]) -> Substitution:
+        """What suits a device, for n rows and m columns."""
+        if not caps.local_memory_dedicated:
+            lanes = 1 if dtype.kind == "c" else native_lanes(caps, dtype.itemsize)
+            return cls(rows=64, together=8, columns=1, vectors=1 if m <= lanes else 2, lanes=lanes, matrices=1)
+        rows = 64 if n > 32 else 32 if n > 16 else 16
+        columns = 8 if m <= 8 else 16 if m <= 16 else 32
+        together = 8
+        limit = min(_SHARED_BYTES, caps.local_memory_static) // dtype.itemsize
+        while rows * (columns + 1 + together) > limit:
+            rows //= 2
+        fits = limit // (rows * (columns + 1 + together))
+        most = min(128, caps.max_work_group_size)
+        matrices = 1 << min(fits, most // columns).bit_length() - 1 if batch > 1 else 1
+        return cls(rows=rows, together=together, columns=columns, vectors=1, lanes=1, matrices=matrices)
+
+
+def substitute_blocks(
+    a: DeviceNDArray,
+    b: DeviceNDArray,
+    stream: Stream,
+    how: Substitution,
+    *,
+    lower: bool,
+    unit: bool,
+    conjugate: bool = False,
+    alpha: complex = 1.0,
+) -> None:
+    """``b = inv(a) @ (alpha * b)`` for triangles of at most ``how.rows`` rows, or a batch of them; enqueued."""
+    n, m = b.shape[-2:]
+    batch = batch_of(b)
+    name = str(b.dtype)
+    kind, number = index_kind(a, b), np.dtype(name).type
+    plan = SubstitutionPlan(
+        rows=how.rows,
+        together=how.together,
+        columns=how.columns,
+        pitch=how.columns * how.vectors + (1 if how.columns > 1 else 0),  # for the banks of shared memory
+        vectors=how.vectors,
+        lanes=how.lanes,
+        matrices=how.matrices,
+        cell=vector_type(name, how.lanes) if how.lanes > 1 else number,
+        number=number,
+        is_complex=b.dtype.kind == "c",
+        unit=unit,
+        conjugate=conjugate,
+        a_along=order_of(a) == "C",
+        b_along=order_of(b) == "C",
+    )
+    strips = -(-m // (how.columns * how.vectors * how.lanes))
+    substitute[strips * -(-batch // how.matrices), how.columns * how.matrices, stream](
+        strided(a, kind, backwards=() if lower else (-2, -1)),
+        strided(b, kind, backwards=() if lower else (-2,)),
+        kind(n),
+        kind(m),
+        kind(batch),
+        number(alpha if number(0).dtype.kind == "c" else np.real(alpha)),
+        plan,
+    )
