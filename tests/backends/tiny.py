@@ -367,9 +367,10 @@ class TinyDriver(Driver):
         queue.enqueue(fill)
 
     def strided_copy(self, source, target, build):
-        to, from_ = (v.buffer.array(v.shape, v.dtype, v.offset, v.strides) for v in (target, source))
+        facts = [(v.shape, v.dtype, v.offset, v.strides) for v in (target, source)]
 
-        def copy(queue):
+        def copy(queue, *memories):
+            to, from_ = (memory.array(*own) for memory, own in zip(memories, facts, strict=True))
             queue.enqueue(lambda: to.__setitem__(..., from_))
 
         return copy
