@@ -57,15 +57,16 @@ def repeated(
         return call(*arguments, **keywords)
     mine = _recordings.of(context)
     mine.refresh(context)
-    found = mine.like(key)
+    number = mine.number(key)
+    found = mine.like(number)
     if found is not None:
         again = found.launch(arrays, tuple(key.factors), stream)
         if again is not None:
             return again[0]
     whole = partial(_with_scratch, call)
-    if not mine.is_due(key):
+    if not mine.is_due(number):
         result = whole(*arguments, **keywords)
-        mine.note(key)
+        mine.note(number)
         return result
     recording, result = _record(whole, arguments, keywords, arrays, tuple(key.factors))
     mine.keep(key, recording, context)
@@ -179,32 +180,34 @@ class _Calls(Known):
         self.exact.clear()
         self.seen.clear()
 
-    def like(self, key: CallKey) -> _Recording | None:
-        """The recording of calls like this one."""
-        number = self._number(key)
+    def number(self, key: CallKey) -> Any:
+        """What is known of calls like this one is under that."""
+        facts = tuple(key.facts)
+        return (facts, tuple(key.factors)) if self.exact and facts in self.exact else facts
+
+    def like(self, number: Any) -> _Recording | None:
+        """The recording of calls with a number."""
         found: _Recording | None = self.known.get(number)
         if found is not None:
             self.known.move_to_end(number)
         return found
 
-    def is_due(self, key: CallKey) -> bool:
+    def is_due(self, number: Any) -> bool:
         """Whether a call is to be recorded, or, with other factors, recorded again."""
-        number = self._number(key)
         return number in self.known or self.seen.get(number) is False
 
-    def note(self, key: CallKey, *, is_fixed: bool | None = None) -> None:
+    def note(self, number: Any, *, is_fixed: bool | None = None) -> None:
         """A call that was made; is_fixed: it cannot be recorded."""
-        number = self._number(key)
         self.seen[number] = number in self.seen if is_fixed is None else is_fixed
         while len(self.seen) > _SEEN:
             self.seen.popitem(last=False)
 
     def keep(self, key: CallKey, recording: _Recording | None, context: Context) -> None:
         """Keep what was recorded, with what a former recording with other factors tells about it."""
-        number = self._number(key)
+        number = self.number(key)
         former: _Recording | None = self.known.pop(number, None)
         if recording is None:
-            self.note(key, is_fixed=True)
+            self.note(number, is_fixed=True)
             return
         if former is not None and former.factors.values != recording.factors.values:
             told = former.factors.told_apart(
@@ -214,15 +217,11 @@ class _Calls(Known):
                 if len(self.exact) >= _SEEN:
                     self.exact.clear()
                 self.exact.add(number)
-                number = self._number(key)
+                number = self.number(key)
             else:
                 recording.factors = told
         self.known[number] = recording
         self._bound(context)
-
-    def _number(self, key: CallKey) -> Any:
-        facts = tuple(key.facts)
-        return (facts, tuple(key.factors)) if facts in self.exact else facts
 
     def _bound(self, context: Context) -> None:
         """Forget the oldest recordings until what they keep is at most a share of the memory.
