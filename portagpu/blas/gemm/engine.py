@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from portagpu.blas.gemm.complex_products import multiply_complex
 from portagpu.blas.gemm.core.alignment import aligned_copy, begins_aligned, new_aligned_rows, swapped
 from portagpu.blas.gemm.core.fusion import Fusion
 from portagpu.blas.gemm.core.interface import ALIGNMENT, Config, Product, clock_mhz, ends_aligned, order_of
 from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.core.workspace import with_own_scratch
 from portagpu.blas.gemm.scaling import finish, scale
 from portagpu.blas.gemm.selection.choice import choose, generation
 from portagpu.blas.gemm.selection.registry import precisions, predicted_time, variant_of
@@ -19,10 +19,8 @@ from portagpu.errors import MissingCapabilityError
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.copies import copy_strided
 from portagpu.runtime.execution.context import Context
-from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.execution.stream import Stream
 
-H = TypeVar("H")  # how a product is computed
 
 _BYTES_A_CYCLE = 6.0  # that a compute unit copies
 _COPY_SECONDS = 5e-6  # of a launch
@@ -81,7 +79,7 @@ def gemm(
                 a, b, c = _transposes(a, b, c)
                 fusion = None if fusion is None else fusion.of_transposes()
             product = Product(a=a, b=b, c=c, stream=stream, alpha=alpha, beta=beta, precision=ready[2], fusion=fusion)
-            _with_scratch(variant_of(ready[1]).run, ready[1], product)
+            with_own_scratch(variant_of(ready[1]).run, ready[1], product)
             return
     if c.size == 0:
         return
@@ -111,17 +109,7 @@ def gemm(
     else:
         usable = variant_of(config).supports(problem, c.context.capabilities)
         plan = Plan(config, not usable, False, problem)
-    _with_scratch(_run, plan, replace(product, precision=plan.problem.precision))
-
-
-def _with_scratch(enqueue: Callable[[H, Product], None], how: H, product: Product) -> None:
-    """Enqueue a product; one that begins meanwhile, in a finaliser or signal handler, has scratch memory of its own."""
-    depth = active.depth
-    active.depth = depth + 1
-    try:
-        enqueue(how, product)
-    finally:
-        active.depth = depth
+    with_own_scratch(_run, plan, replace(product, precision=plan.problem.precision))
 
 
 def _transposes(

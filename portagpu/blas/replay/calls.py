@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
+from portagpu.blas.gemm.core.workspace import with_own_scratch
 from portagpu.blas.gemm.replay.recordings import Known, Recordings
 from portagpu.blas.replay.factors import Factors
 from portagpu.blas.replay.keys import CallKey
@@ -63,7 +64,7 @@ def repeated(
         again = found.launch(arrays, tuple(key.factors), stream)
         if again is not None:
             return again[0]
-    whole = partial(_with_scratch, call)
+    whole = partial(with_own_scratch, call)
     if not mine.is_due(number):
         result = whole(*arguments, **keywords)
         mine.note(number)
@@ -82,16 +83,6 @@ def repeats(function: Callable[_P, _R]) -> Callable[_P, _R]:
         return repeated(function, name, arguments, keywords)  # type: ignore[no-any-return]
 
     return call
-
-
-def _with_scratch(call: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
-    """Calls that begin meanwhile, in a finaliser or signal handler, have scratch memory of their own."""
-    depth = active.depth
-    active.depth = depth + 1
-    try:
-        return call(*arguments, **keywords)
-    finally:
-        active.depth = depth
 
 
 # recordings ---------------------------------------------------------------------------------------------------------

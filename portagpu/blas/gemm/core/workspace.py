@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from portagpu.runtime.execution.context import Context, context_of
 from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.execution.stream import Stream
 
+R = TypeVar("R")
 _REMEMBERED = 32  # arrays of a context
 _SHARE = 32  # of the device's memory, for all of them: a larger array is not kept
 _COUNTERS = 1024
@@ -70,3 +71,13 @@ class Workspaces:
 
 
 workspaces = Workspaces()
+
+
+def with_own_scratch(call: Callable[..., R], *arguments: Any, **keywords: Any) -> R:
+    """Make a call; one that begins meanwhile, in a finaliser or signal handler, has scratch memory of its own."""
+    depth = active.depth
+    active.depth = depth + 1
+    try:
+        return call(*arguments, **keywords)
+    finally:
+        active.depth = depth
