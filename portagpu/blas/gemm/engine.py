@@ -21,7 +21,6 @@ from portagpu.runtime.arrays.copies import copy_strided
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream
 
-
 _BYTES_A_CYCLE = 6.0  # that a compute unit copies
 _COPY_SECONDS = 5e-6  # of a launch
 _REMEMBERED = 4096  # choices
