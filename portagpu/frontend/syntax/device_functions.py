@@ -156,6 +156,7 @@ def _lower_device_function(source: FunctionSource, site: CallSite) -> DeviceFunc
     result = statements.return_template(done)
     if not statements.returns_as_is(done, result):
         done = attempt(result)
+    done.return_types = result  # checks raise, and return zeros
     done.body = with_checks(done, done.body)
     parts = () if result is None else tuple(p for p in leaves(result) if is_expr(p))
     c_type: Any = VOID
