@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.bench.routines.tasks import LETTERS, Task
+from portagpu.bench.routines.task import LETTERS, Task
 from portagpu.bench.turns import Call
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
@@ -155,3 +155,6 @@ _MAKERS: dict[str, Callable[[_Caller, dict[str, DeviceNDArray]], Made]] = {
     **dict.fromkeys(("gemv", "gemv-t", "ger", "symv", "trmv", "trsv"), _matrix_vector),
     **dict.fromkeys(("gemm", "symm", "syrk", "syr2k", "trmm", "trsm"), _matrices),
 }
+
+ROUTINES = frozenset(_MAKERS)
+"""What it has."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.bench.routines.tasks import LETTERS, Array, Task
+from portagpu.bench.routines.task import LETTERS, Array, Task
 from portagpu.bench.turns import Call
 
 _LOWER, _UPPER, _LEFT, _NON_UNIT = 0, 1, 0, 0
@@ -38,6 +38,10 @@ class CuBlas:
         """A call of ``cublas<name>_v2`` that is ready to be repeated."""
         function = getattr(self._blas, f"cublas{name}_v2")
         return _bound(function, name, self._blas_handle, arguments)
+
+    def batched(self, name: str, *arguments: Any) -> Callable[[], None]:
+        """A call of ``cublas<name>Batched``, whose names have no version."""
+        return _bound(getattr(self._blas, f"cublas{name}Batched"), name, self._blas_handle, arguments)
 
     def solver(self, name: str, *arguments: Any) -> Callable[[], None]:
         """A call of ``cusolverDn<name>`` that is ready to be repeated."""
@@ -73,6 +77,8 @@ def _bound(function: Any, name: str, handle: Any, arguments: tuple[Any, ...]) ->
     def call() -> None:
         _check(function(*made), name)
 
+    call.keep = arguments  # type: ignore[attr-defined]  # arrays, whose memory CuPy would give to others
+
     return call
 
 
@@ -91,7 +97,7 @@ def prepare(library: CuBlas, task: Task) -> Call:
     if maker is None:
         raise RuntimeError(f"cuBLAS has no {task.name} here")
     cupy = library.cupy
-    arrays = {name: cupy.array(array, order="F") for name, array in task.arrays.items()}
+    arrays = {name: cupy.array(x, order="F" if x.ndim <= 2 else "C") for name, x in task.arrays.items()}
     enqueue, fetch = maker(library, task, arrays)
     return Call(enqueue=enqueue, wait=cupy.cuda.get_current_stream().synchronize, fetch=fetch)
 
@@ -190,9 +196,50 @@ def _factorisation(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
     return on_a_copy, fetch
 
 
+def _batch(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
+    """A batch in C order whose matrices are in columns: transposed before the clock runs, and after."""
+    letter, cupy = LETTERS[task.dtype].upper(), library.cupy
+    columns = {name: cupy.array(_transposed(x.get())) for name, x in v.items()}
+    begin = columns["b" if task.name == "trsm-batch" else "a"]
+    count, n = begin.shape[:2]
+    c, info, pivots = begin.copy(), cupy.zeros(count, np.int32), cupy.zeros((count, n), np.int32)
+    addresses = _addresses(cupy, c)
+    library.results_on_host()
+    if task.name == "potrf-batch":
+        call = library.solver(f"{letter}potrfBatched", _LOWER, n, addresses, n, info, count)
+    elif task.name == "getrf-batch":
+        call = library.batched(f"{letter}getrf", n, addresses, n, pivots, info, count)
+    else:
+        options = (_LEFT, _LOWER, _PLAIN, _NON_UNIT)
+        factor, triangles = np.dtype(task.dtype).type(1), _addresses(cupy, columns["a"])
+        call = library.batched(f"{letter}trsm", *options, n, n, factor, triangles, n, addresses, n, count)
+
+    def on_a_copy() -> None:
+        c[...] = begin
+        call()
+
+    on_a_copy.keep = columns  # type: ignore[attr-defined]  # what the addresses are of
+
+    def fetch() -> tuple[Array, ...]:
+        return _transposed(c.get()), pivots.get() - 1, info.get()
+
+    return on_a_copy, fetch
+
+
+def _transposed(x: Array) -> Array:
+    return np.ascontiguousarray(x.swapaxes(1, 2))
+
+
+def _addresses(cupy: Any, batch: Any) -> Any:
+    """Where each matrix begins, on the device."""
+    step = batch[0].size * batch.itemsize
+    return cupy.array(np.uint64(batch.data.ptr) + np.arange(len(batch), dtype=np.uint64) * np.uint64(step))
+
+
 _MAKERS: dict[str, Callable[[CuBlas, Task, dict[str, Any]], Made]] = {
     **dict.fromkeys(("axpy", "scal", "copy", "dot", "nrm2", "asum", "amax"), _vectors),
     **dict.fromkeys(("gemv", "gemv-t", "ger", "symv", "trmv", "trsv"), _matrix_vector),
     **dict.fromkeys(("gemm", "symm", "syrk", "syr2k", "trmm", "trsm"), _matrices),
     **dict.fromkeys(("potrf", "getrf"), _factorisation),
+    **dict.fromkeys(("potrf-batch", "getrf-batch", "trsm-batch"), _batch),
 }

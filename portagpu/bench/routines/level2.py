@@ -1,0 +1,113 @@
+"""Level 2: a matrix and vectors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from portagpu.bench.routines.task import Array, Task, largest, magnitudes, matrix_of, random, rounding
+
+
+def _matrix_vector_task(
+    name: str, n: int, dtype: str, matrix: Array, call: Any, expected: Any, *, share: float = 1.0, passes: int = 1
+) -> Task:
+    x, y = random(1, (n,), dtype), random(2, (n,), dtype)
+    wide = matrix.astype(np.float64)
+    wanted, size = expected(wide, x.astype(np.float64), y.astype(np.float64))
+
+    def error(result: Any) -> float:
+        return largest(result, wanted, rounding(dtype) * size)
+
+    return Task(
+        name=name,
+        dtype=dtype,
+        n=n,
+        size=f"{n} x {n}",
+        library="blas",
+        arrays={"a": matrix, "x": x, "y": y},
+        call=call,
+        error=error,
+        work=share * passes * n * n * x.itemsize,
+        unit="GB/s",
+    )
+
+
+def gemv(n: int, dtype: str, trans: int = 0) -> Task:
+    """``y = A x`` or ``A^T x`` with A in columns."""
+
+    def expected(a: Array, x: Array, y: Array) -> tuple[Array, Array]:
+        op = a.T if trans else a
+        return op @ x, magnitudes(op, x)
+
+    return _matrix_vector_task(
+        "gemv-t" if trans else "gemv",
+        n,
+        dtype,
+        matrix_of(n, dtype),
+        lambda f, v: f(1.0, v["a"], v["x"], 0.0, v["y"], trans=trans, overwrite_y=1),
+        expected,
+    )
+
+
+def gemv_transposed(n: int, dtype: str) -> Task:
+    """``y = A^T x``."""
+    return gemv(n, dtype, 1)
+
+
+def ger(n: int, dtype: str) -> Task:
+    """``A += x y^T``."""
+    return _matrix_vector_task(
+        "ger",
+        n,
+        dtype,
+        matrix_of(n, dtype),
+        lambda f, v: f(0.5, v["x"], v["y"], a=v["a"], overwrite_a=1),
+        lambda a, x, y: (a + 0.5 * np.outer(x, y), np.abs(a) + np.abs(np.outer(x, y))),
+        passes=2,
+    )
+
+
+def symv(n: int, dtype: str) -> Task:
+    """``y = A x`` of a symmetric matrix of which one triangle is read."""
+
+    def expected(a: Array, x: Array, y: Array) -> tuple[Array, Array]:
+        whole = np.tril(a) + np.tril(a, -1).T
+        return whole @ x, magnitudes(whole, x)
+
+    return _matrix_vector_task(
+        "symv",
+        n,
+        dtype,
+        matrix_of(n, dtype),
+        lambda f, v: f(1.0, v["a"], v["x"], 0.0, v["y"], lower=1, overwrite_y=1),
+        expected,
+        share=0.5,
+    )
+
+
+def trmv(n: int, dtype: str) -> Task:
+    """``L x``."""
+    return _matrix_vector_task(
+        "trmv",
+        n,
+        dtype,
+        matrix_of(n, dtype, dominant=True),
+        lambda f, v: f(v["a"], v["x"], lower=1),
+        lambda a, x, y: (np.tril(a) @ x, magnitudes(np.tril(a), x)),
+        share=0.5,
+    )
+
+
+def trsv(n: int, dtype: str) -> Task:
+    """``L^-1 x``."""
+    a = matrix_of(n, dtype, dominant=True)
+    task = trmv(n, dtype)
+    lower, x = np.tril(a).astype(np.float64), task.arrays["x"].astype(np.float64)
+
+    def error(result: Any) -> float:
+        found = np.asarray(result, np.float64)
+        return largest(lower @ found, x, rounding(dtype) * (magnitudes(lower, found) + np.abs(x)))
+
+    return replace(task, name="trsv", error=error)
