@@ -48,10 +48,11 @@ def spoilt(found, by):
 
 
 @pytest.mark.one_device(fast=True)
-def test_results_are_verified(device):
+@pytest.mark.parametrize("family", [slice(0, 8), slice(8, 16), slice(16, 23), slice(23, None)])
+def test_results_are_verified(device, family):
     """Ours on both kinds of memory and SciPy's are right; one wrong element, or NaN, is not."""
     with Context.for_device(device) as context:
-        for name, entry in tasks.TASKS.items():
+        for name, entry in list(tasks.TASKS.items())[family]:
             made = entry.make(entry.sizes(device, small=True)[0], "float32")
             peers = [] if name == "epilogue" else [task.scipy_call(made)]
             for call in (*(measure.own_call(made, memory, context) for memory in Memory), *peers):
@@ -91,7 +92,11 @@ def test_the_command_writes_cells(device, tmp_path, short_turns, monkeypatch):
     for row in data["rows"]:
         assert 0 <= row["error"] <= 1
         if not row["problem"]:
-            assert row["seconds"] > 0 and row["peer_seconds"] > 0 and 0 <= row["peer_error"] <= 1
+            assert row["seconds"] > 0 and row["peer_seconds"] > 0
+            if "memory" in row["peer"]:  # which computes nothing
+                assert row["routine"] == "axpy" and row["peer_error"] is None
+            else:
+                assert 0 <= row["peer_error"] <= 1
             assert len(row["samples"]) == len(row["peer_samples"]) == 2
     assert any(row["peer_seconds"] for row in data["rows"])  # SciPy is a dependency of the tests
 

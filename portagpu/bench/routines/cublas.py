@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.bench.routines.level2_packed import diagonals
 from portagpu.bench.routines.task import LETTERS, Array, Task
 from portagpu.bench.turns import Call
 
@@ -122,8 +123,10 @@ def _vectors(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
         "axpy": lambda: library.blas(f"{letter}axpy", n, number(-0.5), x, 1, y, 1),
         "scal": lambda: library.blas(f"{letter}scal", n, number(-1), x, 1),
         "copy": lambda: library.blas(f"{letter}copy", n, x, 1, y, 1),
+        "swap": lambda: library.blas(f"{letter}swap", n, x, 1, y, 1),
     }
-    return calls[task.name](), (x if task.name == "scal" else y).get
+    fetch = {"scal": x.get, "swap": lambda: (x.get(), y.get())}.get(task.name, y.get)
+    return calls[task.name](), fetch
 
 
 def _matrix_vector(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
@@ -138,14 +141,48 @@ def _matrix_vector(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
         return library.blas(f"{letter}ger", n, n, number(0.5), x, 1, y, 1, a, n), a.get
     if task.name == "symv":
         return library.blas(f"{letter}symv", _LOWER, n, number(1), a, n, x, 1, number(0), y, 1), y.get
-    begin = x.copy()
+    if task.name in ("syr", "syr2"):
+        other = (y, 1) if task.name == "syr2" else ()
+        return library.blas(f"{letter}{task.name}", _LOWER, n, number(0.5), x, 1, *other, a, n), a.get
     call = library.blas(f"{letter}{task.name}", _LOWER, _PLAIN, _NON_UNIT, n, a, n, x, 1)
+    return _from_the_beginning(call, x)
 
-    def from_the_beginning() -> None:
+
+def _from_the_beginning(call: Callable[[], None], x: Any) -> Made:
+    """A call that works in place, each time on what it began with."""
+    begin = x.copy()
+
+    def enqueue() -> None:
         x[...] = begin
         call()
 
-    return from_the_beginning, x.get
+    return enqueue, x.get
+
+
+def _packed(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
+    letter, number = LETTERS[task.dtype].upper(), np.dtype(task.dtype).type
+    ap, x, y = v["ap"], v["x"], v["y"]
+    n, name = x.size, f"{letter}{task.name}"
+    library.results_on_host()
+    if task.name == "spmv":
+        return library.blas(name, _LOWER, n, number(1), ap, x, 1, number(0), y, 1), y.get
+    if task.name in ("spr", "spr2"):
+        other = (y, 1) if task.name == "spr2" else ()
+        return library.blas(name, _LOWER, n, number(0.5), x, 1, *other, ap), ap.get
+    return _from_the_beginning(library.blas(name, _LOWER, _PLAIN, _NON_UNIT, n, ap, x, 1), x)
+
+
+def _bands(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
+    letter, number = LETTERS[task.dtype].upper(), np.dtype(task.dtype).type
+    a, x, y = v["a"], v["x"], v["y"]
+    n, name, rows, k = x.size, f"{letter}{task.name}", a.shape[0], diagonals(x.size)
+    one, zero = number(1), number(0)
+    library.results_on_host()
+    if task.name == "gbmv":
+        return library.blas(name, _PLAIN, n, n, k, k, one, a, rows, x, 1, zero, y, 1), y.get
+    if task.name == "sbmv":
+        return library.blas(name, _LOWER, n, k, one, a, rows, x, 1, zero, y, 1), y.get
+    return _from_the_beginning(library.blas(name, _LOWER, _PLAIN, _NON_UNIT, n, k, a, rows, x, 1), x)
 
 
 def _matrices(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
@@ -237,8 +274,10 @@ def _addresses(cupy: Any, batch: Any) -> Any:
 
 
 _MAKERS: dict[str, Callable[[CuBlas, Task, dict[str, Any]], Made]] = {
-    **dict.fromkeys(("axpy", "scal", "copy", "dot", "nrm2", "asum", "amax"), _vectors),
-    **dict.fromkeys(("gemv", "gemv-t", "ger", "symv", "trmv", "trsv"), _matrix_vector),
+    **dict.fromkeys(("axpy", "scal", "copy", "swap", "dot", "nrm2", "asum", "amax"), _vectors),
+    **dict.fromkeys(("gemv", "gemv-t", "ger", "symv", "trmv", "trsv", "syr", "syr2"), _matrix_vector),
+    **dict.fromkeys(("spmv", "tpmv", "spr", "spr2"), _packed),
+    **dict.fromkeys(("gbmv", "sbmv", "tbmv"), _bands),
     **dict.fromkeys(("gemm", "symm", "syrk", "syr2k", "trmm", "trsm"), _matrices),
     **dict.fromkeys(("potrf", "getrf"), _factorisation),
     **dict.fromkeys(("potrf-batch", "getrf-batch", "trsm-batch"), _batch),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -75,3 +76,15 @@ def asum(n: int, dtype: str) -> Task:
 def amax(n: int, dtype: str) -> Task:
     """The index of the largest magnitude."""
     return _vector_task("amax", n, dtype, 1, lambda f, v: f(v["x"]), lambda x, y: (np.argmax(np.abs(x)), 1e-3))
+
+
+def swap(n: int, dtype: str) -> Task:
+    """x and y change places."""
+    task = _vector_task("swap", n, dtype, 4, lambda f, v: f(v["x"], v["y"]), lambda x, y: (x, np.abs(x)))
+    x, y = task.arrays["x"].copy(), task.arrays["y"].copy()
+
+    def error(result: Any) -> float:
+        """0 or infinite: nothing is rounded."""
+        return 0.0 if np.array_equal(result[0], y) and np.array_equal(result[1], x) else float("inf")
+
+    return replace(task, error=error)

@@ -10,9 +10,10 @@ import numpy as np
 from portagpu.bench.routines.task import Array, Task, largest, magnitudes, matrix_of, random, rounding
 
 
-def _matrix_vector_task(
+def matrix_vector_task(
     name: str, n: int, dtype: str, matrix: Array, call: Any, expected: Any, *, share: float = 1.0, passes: int = 1
 ) -> Task:
+    """A task whose work is to read the share of a matrix that is needed, once or ``passes`` times."""
     x, y = random(1, (n,), dtype), random(2, (n,), dtype)
     wide = matrix.astype(np.float64)
     wanted, size = expected(wide, x.astype(np.float64), y.astype(np.float64))
@@ -41,7 +42,7 @@ def gemv(n: int, dtype: str, trans: int = 0) -> Task:
         op = a.T if trans else a
         return op @ x, magnitudes(op, x)
 
-    return _matrix_vector_task(
+    return matrix_vector_task(
         "gemv-t" if trans else "gemv",
         n,
         dtype,
@@ -58,7 +59,7 @@ def gemv_transposed(n: int, dtype: str) -> Task:
 
 def ger(n: int, dtype: str) -> Task:
     """``A += x y^T``."""
-    return _matrix_vector_task(
+    return matrix_vector_task(
         "ger",
         n,
         dtype,
@@ -76,7 +77,7 @@ def symv(n: int, dtype: str) -> Task:
         whole = np.tril(a) + np.tril(a, -1).T
         return whole @ x, magnitudes(whole, x)
 
-    return _matrix_vector_task(
+    return matrix_vector_task(
         "symv",
         n,
         dtype,
@@ -89,7 +90,7 @@ def symv(n: int, dtype: str) -> Task:
 
 def trmv(n: int, dtype: str) -> Task:
     """``L x``."""
-    return _matrix_vector_task(
+    return matrix_vector_task(
         "trmv",
         n,
         dtype,
@@ -111,3 +112,36 @@ def trsv(n: int, dtype: str) -> Task:
         return largest(lower @ found, x, rounding(dtype) * (magnitudes(lower, found) + np.abs(x)))
 
     return replace(task, name="trsv", error=error)
+
+
+def syr(n: int, dtype: str) -> Task:
+    """The lower triangle of ``A += x x^T``."""
+    return matrix_vector_task(
+        "syr",
+        n,
+        dtype,
+        matrix_of(n, dtype),
+        lambda f, v: f(0.5, v["x"], a=v["a"], lower=1, overwrite_a=1),
+        lambda a, x, y: _updated(a, 0.5 * np.outer(x, x)),
+        passes=2,
+        share=0.5,
+    )
+
+
+def syr2(n: int, dtype: str) -> Task:
+    """The lower triangle of ``A += x y^T + y x^T``."""
+    return matrix_vector_task(
+        "syr2",
+        n,
+        dtype,
+        matrix_of(n, dtype),
+        lambda f, v: f(0.5, v["x"], v["y"], a=v["a"], lower=1, overwrite_a=1),
+        lambda a, x, y: _updated(a, 0.5 * (np.outer(x, y) + np.outer(y, x))),
+        passes=2,
+        share=0.5,
+    )
+
+
+def _updated(a: Array, change: Array) -> tuple[Array, Array]:
+    """A with a change of its lower triangle, and the magnitudes."""
+    return a + np.tril(change), np.abs(a) + 2 * np.abs(change)

@@ -18,7 +18,7 @@ from typing import Any
 from portagpu.bench.cells import Memory
 from portagpu.bench.core_types import CoreTypes
 from portagpu.bench.cupy_kernels import cupy_for
-from portagpu.bench.routines import clblast, cublas, epilogue
+from portagpu.bench.routines import clblast, cublas, epilogue, memory_rate
 from portagpu.bench.routines.results import Row
 from portagpu.bench.routines.task import Task, call_of, copies, scipy_call
 from portagpu.bench.routines.tasks import PEER_IN_A_CHILD, TASKS
@@ -105,6 +105,9 @@ class _Peers:
         if self._scipy:
             name = made.on_numpy.name if made.on_numpy else f"SciPy {self._scipy}"
             found.append(_Peer(name, Memory.HOST, lambda t, _: scipy_call(t)))
+        if made.unit == "GB/s":
+            name = f"the memory: NumPy in {memory_rate.cores()} threads"
+            found.append(_Peer(name, Memory.HOST, lambda t, _: memory_rate.prepare(t)))
         theirs = self._clblast
         if theirs is not None and made.name in clblast.ROUTINES:
             found.append(_Peer("CLBlast", Memory.DEVICE, lambda t, c: clblast.prepare(theirs, t, c)))
@@ -158,7 +161,7 @@ def _measured(
         row = replace(blank, peer=peer.name, error=error)
         try:
             theirs = peer.prepare(made, context)
-            peer_error = _first(theirs, made)
+            peer_error = 0.0 if theirs.fetch is None else _first(theirs, made)
         except _FAILURES as reason:
             compared.append(replace(row, problem=_text(reason)))
             continue
@@ -166,7 +169,7 @@ def _measured(
             compared.append(replace(row, problem=f"wrong result of the peer: {peer_error:.3g}"))
             continue
         players.append(_player(theirs, memory))
-        compared.append(replace(row, peer_error=peer_error))
+        compared.append(row if theirs.fetch is None else replace(row, peer_error=peer_error))
     hand_set = []
     if core_types is not None and memory is Memory.HOST and made.name != "epilogue":
         hand_set = core_types.players_of(PEER_IN_A_CHILD, made.name, made.n, made.dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from portagpu.bench.routines import batches, factorisations, level1, level2, level3
+from portagpu.bench.routines import batches, factorisations, level1, level2, level2_packed, level3
 from portagpu.bench.routines.epilogue import epilogue
 from portagpu.bench.routines.task import LETTERS, Task, scipy_call
 from portagpu.bench.turns import Call
@@ -39,7 +39,7 @@ def _is_gpu(device: DeviceRecord) -> bool:
     return device.device_type is not DeviceType.CPU
 
 
-_VECTORS = (level1.axpy, level1.scal, level1.copy, level1.dot, level1.nrm2, level1.asum, level1.amax)
+_VECTORS = (level1.axpy, level1.scal, level1.copy, level1.dot, level1.nrm2, level1.asum, level1.amax, level1.swap)
 _MATRIX_VECTOR = {
     "gemv": level2.gemv,
     "gemv-t": level2.gemv_transposed,
@@ -47,7 +47,14 @@ _MATRIX_VECTOR = {
     "symv": level2.symv,
     "trmv": level2.trmv,
     "trsv": level2.trsv,
+    "syr": level2.syr,
+    "syr2": level2.syr2,
+    "spmv": level2_packed.spmv,
+    "tpmv": level2_packed.tpmv,
+    "spr": level2_packed.spr,
+    "spr2": level2_packed.spr2,
 }
+_BANDS = (level2_packed.gbmv, level2_packed.sbmv, level2_packed.tbmv)
 _MATRICES = (level3.gemm, level3.symm, level3.syrk, level3.syr2k, level3.trmm, level3.trsm)
 _FACTORISATIONS = (factorisations.potrf, factorisations.getrf)
 _BATCHES = {
@@ -59,6 +66,7 @@ _BATCHES = {
 TASKS: dict[str, Entry] = {
     **{m.__name__: Entry(make=m, on_gpus=(1 << 26,), on_cpus=(1 << 24,), small=(1000,)) for m in _VECTORS},
     **{name: Entry(make=make, on_gpus=(8192,), on_cpus=(2048,), small=(90,)) for name, make in _MATRIX_VECTOR.items()},
+    **{m.__name__: Entry(make=m, on_gpus=(1 << 20,), on_cpus=(1 << 16,), small=(90,)) for m in _BANDS},
     **{m.__name__: Entry(make=m, on_gpus=(4096,), on_cpus=(2048,), small=(90,)) for m in _MATRICES},
     **{m.__name__: Entry(make=m, on_gpus=(8192,), on_cpus=(2048,), small=(90,)) for m in _FACTORISATIONS},
     **{
