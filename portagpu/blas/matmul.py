@@ -29,6 +29,7 @@ from portagpu.blas.gemm.replay.host_products import HostProduct, host_again, hos
 from portagpu.blas.host_arrays import Loan
 from portagpu.blas.reductions.launch import reduce
 from portagpu.blas.reductions.operations import Reduction, check_reducible, checked_reductions
+from portagpu.blas.replay.calls import repeated
 from portagpu.blas.replay.host_trace import new_host
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -98,6 +99,7 @@ def matmul(
             if host.again():
                 return host.result
             return _of_host_arrays(_request(a, b, out, alpha, beta, precision, dtype, stream), host)
+        return repeated(_of_numpy, "matmul", (a, b, out, alpha, beta, precision), {"stream": stream})
     if type(out) is not DeviceNDArray and (is_device_like(out) or is_foreign(out)):
         into = as_device_array(out) if is_device_like(out) else shared_view(out, "out")
         of_product: dict[str, Any] = {"alpha": alpha, "beta": beta, "precision": precision, "dtype": dtype}
@@ -342,6 +344,11 @@ def _of_vectors(a: Array, b: Array, out: Array, multiply: Callable[[Array, Array
     made = multiply(left, right, None)
     made = made[..., 0] if column else made
     return made[0] if row else made
+
+
+def _of_numpy(a: Array, b: Array, out: Array, alpha: Any, beta: Any, precision: str | None, *, stream: Any) -> Any:
+    """The product of NumPy arrays that is `repeated` where no `HostProduct` serves: batches, and small matrices."""
+    return _of_host_arrays(_request(a, b, out, alpha, beta, precision, None, stream), None)
 
 
 def _of_host_arrays(request: _Request, host: HostProduct | None) -> Any:

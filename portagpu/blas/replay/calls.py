@@ -20,7 +20,7 @@ from portagpu.blas.replay.device_calls import DeviceRecording, record_device_cal
 from portagpu.blas.replay.keys import CallKey
 from portagpu.blas.replay.numpy_calls import NumpyRecording, record_numpy_call
 from portagpu.errors import PortaGPUError
-from portagpu.runtime.execution.context import Context, context_of
+from portagpu.runtime.execution.context import Context, context_of, current_context
 from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.replay.replay import kept_by
@@ -87,7 +87,7 @@ def _context_of(key: CallKey, stream: Any) -> Context | None:
         if key.arrays:
             return None
         try:
-            return context_of(stream)
+            return current_context() if stream is None else context_of(stream)
         except PortaGPUError:  # the call tells, unless it needs no device
             return None
     if not key.arrays:

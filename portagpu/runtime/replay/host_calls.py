@@ -85,21 +85,27 @@ def arranged(arrays: Sequence[HostArray], written: Sequence[bool]) -> tuple[list
 
     Ranges are in the order of the arrays, so that the addresses that they happen to have are not told apart.
     """
-    first = []
-    spans = []
+    first: list[int] = []
+    spans: list[Span] = []
+    apart = True
     for array, writes in zip(arrays, written, strict=True):
         facts = array.__array_interface__
-        place = facts["data"][0]
-        first.append(place)
-        if facts["strides"] is None:
-            low, high = place, place + array.nbytes
+        place = low = facts["data"][0]
+        if facts["strides"] is None:  # it is in C order
+            high = low + array.nbytes
         else:
             nbytes, before = extent_of(array.shape, array.strides, array.itemsize)
-            low = place - before
+            low -= before
             high = low + nbytes
-        spans.append(rounded_span(low, high, writes))
-    if len(spans) == 1 or len(joined := joined_spans(spans)) == len(spans):
-        return spans, tuple((n, place - span[0]) for n, (place, span) in enumerate(zip(first, spans, strict=True)))
+        span = rounded_span(low, high, writes)
+        for other in spans:
+            if span[0] < other[1] and other[0] < span[1]:
+                apart = False
+        first.append(place)
+        spans.append(span)
+    if apart:
+        return spans, tuple([(n, place - span[0]) for n, (place, span) in enumerate(zip(first, spans, strict=True))])
+    joined = joined_spans(spans)
     around = [next(r for r in joined if r[0] <= low and high <= r[1]) for low, high, _ in spans]
     ranges = list(dict.fromkeys(around))
     return ranges, tuple((ranges.index(r), place - r[0]) for place, r in zip(first, around, strict=True))
