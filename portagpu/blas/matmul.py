@@ -33,8 +33,7 @@ from portagpu.blas.replay.calls import repeated
 from portagpu.blas.replay.host_trace import new_host
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
-from portagpu.runtime.arrays.creation import as_device_array, is_device_like
-from portagpu.runtime.arrays.foreign import is_foreign, shared_view
+from portagpu.runtime.arrays.creation import view_of
 from portagpu.runtime.arrays.host_memory import finished
 from portagpu.runtime.arrays.overlap import may_overlap
 from portagpu.runtime.execution.context import context_of
@@ -47,6 +46,7 @@ _NUMBERS = (int, float, complex)
 _NO_ARGUMENTS: tuple[Any, ...] = ()  # Python has one empty tuple
 _UNFUSED = ((), ())  # nothing that tells it from others, and no arrays
 _MOST_LEADING = 30  # axes
+_OF_OURS = (type(None), np.ndarray, DeviceNDArray)  # which are written where they are
 
 
 def matmul(
@@ -100,8 +100,8 @@ def matmul(
                 return host.result
             return _of_host_arrays(_request(a, b, out, alpha, beta, precision, dtype, stream), host)
         return repeated(_of_numpy, "matmul", (a, b, out, alpha, beta, precision), {"stream": stream})
-    if type(out) is not DeviceNDArray and (is_device_like(out) or is_foreign(out)):
-        into = as_device_array(out) if is_device_like(out) else shared_view(out, "out")
+    into = None if type(out) in _OF_OURS else view_of(out, "out")
+    if into is not None:
         of_product: dict[str, Any] = {"alpha": alpha, "beta": beta, "precision": precision, "dtype": dtype}
         matmul(a, b, into, **of_product, stream=stream, epilogue=epilogue, epilogue_args=epilogue_args)
         return out
@@ -126,9 +126,8 @@ def _reduced(a: Array, b: Array, out: Array, reductions: Any, options: dict[str,
     if not wanted:
         return matmul(a, b, out, **options)
     a, b, on_device = operands_of(a, b)
-    into = out
-    if type(out) is not DeviceNDArray and (is_device_like(out) or is_foreign(out)):
-        into = as_device_array(out) if is_device_like(out) else shared_view(out, "out")
+    seen = None if type(out) in _OF_OURS else view_of(out, "out")
+    into = out if seen is None else seen
     names = ("alpha", "beta", "precision", "dtype", "stream", "epilogue", "epilogue_args")
     request = _request(a, b, into, *(options[name] for name in names))
     check_reducible(wanted, request.shape, request.dtype)

@@ -23,7 +23,7 @@ from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.replay.host_calls import HostBuffers
 
 HostArray = np.ndarray[Any, Any]
-_NEW, _ZEROS, _COPY = range(3)
+_NEW, _ZEROS, _COPY, _TURNED_COPY = range(4)
 
 
 class Place(NamedTuple):
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 
 class Made:
-    """An array that a call makes, in C order: uninitialised, zeros, or the transpose of a copy of ``source``."""
+    """An array that a call makes, in C order: uninitialised, zeros, a copy of ``source``, or of its transpose."""
 
     __slots__ = ("dtype", "extent", "how", "nbytes", "shape", "source")
 
@@ -58,10 +58,11 @@ class Made:
     def again(self, arrays: Sequence[HostArray]) -> tuple[HostArray, Span]:
         """Another one, for a call with ``arrays``, and the memory that it has for itself."""
         made, place = results.placed(self.shape, self.dtype, self.nbytes)
-        if self.how == _COPY:
-            np.copyto(made.T, self.source.among(arrays))
-        elif self.how == _ZEROS:
+        if self.how == _ZEROS:
             made.fill(0)
+        elif self.how != _NEW:
+            target = made.T if self.how == _TURNED_COPY else made
+            np.copyto(target, self.source.among(arrays), casting="unsafe")
         return made, (place, place + self.extent, True)
 
 
@@ -125,17 +126,26 @@ class HostTrace:
         self._use(source)
         made: HostArray = self.new(source.shape[::-1], source.dtype).T
         made[...] = source
-        self.made[-1].how, self.made[-1].source = _COPY, place
+        self.made[-1].how, self.made[-1].source = _TURNED_COPY, place
         return made
 
     def clear(self, array: HostArray) -> None:
         """Fill an array that was just made with zeros."""
         array[...] = 0
-        place = self.place(array)
-        if place is None or self._begun or place.number != len(self._arrays) - 1 or not self.made:
-            self.end()
-        else:
+        if self._is_latest(array):
             self.made[-1].how = _ZEROS
+        else:
+            self.end()
+
+    def assign(self, target: HostArray, source: HostArray) -> None:
+        """Copy elements, broadcast and converted, into an array that was just made."""
+        np.copyto(target, source, casting="unsafe")
+        place = self.place(source)
+        if place is None or self.place(target) != (len(self._arrays) - 1, False, None) or not self._is_latest(target):
+            self.end()
+            return
+        self._use(source)
+        self.made[-1].how, self.made[-1].source = _COPY, place
 
     def lend(self, array: HostArray, *, readonly: bool) -> DeviceNDArray | None:
         """A host array on the device, in place; None for one that is not the call's, which ends the recording."""
@@ -156,9 +166,9 @@ class HostTrace:
         found = next(r for r in self.ranges if r.span[0] <= low and high <= r.span[1])
         return found.buffer, int(array.__array_interface__["data"][0]) - found.span[0]
 
-    def number(self, array: HostArray) -> Any:
-        """The number of Python's in an array of one element, when the call is done with it."""
-        value = array.item()
+    def number(self, array: HostArray, *, of_python: bool) -> Any:
+        """The number in an array of one element, when the call is done with it: NumPy's or Python's."""
+        value = array.item() if of_python else array.reshape(())[()]
         place = self.place(array)
         if place is None:
             self.end()
@@ -186,6 +196,11 @@ class HostTrace:
                 if may_reshape and _is_same(view.reshape(array.shape), array):
                     return Place(number, turned, array.shape)
         return None
+
+    def _is_latest(self, array: HostArray) -> bool:
+        """Whether an array is the whole of the latest that was made, and nothing was enqueued yet."""
+        place = self.place(array)
+        return bool(self.made) and not self._begun and place is not None and place.number == len(self._arrays) - 1
 
     def _use(self, array: HostArray) -> None:
         """Each use accounts for one of the arguments: where two are of the same memory, there are two uses."""
@@ -236,7 +251,18 @@ def cleared_host(array: HostArray) -> None:
         trace.clear(array)
 
 
-def number_in(array: HostArray) -> Any:
-    """The number of Python's in an array of one element that `new_host` made, which the call returns."""
+def assign_host(target: HostArray, source: HostArray) -> None:
+    """Copy elements, broadcast, and converted as far as that is no other kind of number."""
     trace = current_trace()
-    return array.item() if trace is None else trace.number(array)
+    if trace is None:
+        np.copyto(target, source, casting="same_kind" if source.dtype.kind == target.dtype.kind else "unsafe")
+    else:
+        trace.assign(target, source)
+
+
+def number_in(array: HostArray, *, of_python: bool = True) -> Any:
+    """The number in an array of one element that `new_host` made, which the call returns: Python's, or NumPy's."""
+    trace = current_trace()
+    if trace is not None:
+        return trace.number(array, of_python=of_python)
+    return array.item() if of_python else array.reshape(())[()]

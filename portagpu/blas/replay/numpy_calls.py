@@ -31,13 +31,15 @@ class _Array(NamedTuple):
 
 
 class _Number(NamedTuple):
-    """A number of Python's that a call reads from one of its arrays, and returns."""
+    """A number that a call reads from one of its arrays, and returns: NumPy's or Python's."""
 
     array: int
+    of_python: bool
 
     def of(self, operands: Sequence[Any]) -> Any:
         """It, for a call that had these operands."""
-        return operands[self.array].item()
+        found = operands[self.array]
+        return found.item() if self.of_python else found.reshape(())[()]
 
 
 class NumpyRecording:
@@ -117,5 +119,5 @@ def _leaf(trace: HostTrace, x: Any) -> Leaf:
     else:
         number = trace.read_from(x)
         if number is not None:
-            return _Number(number)
+            return _Number(number, not isinstance(x, np.generic))
     raise LookupError

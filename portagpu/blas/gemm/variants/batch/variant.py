@@ -20,7 +20,7 @@ _LEAST_LANES = 4
 _LAUNCH_SECONDS = 4e-6
 _TILE_CYCLES = 20.0  # of a register tile, besides its steps along k
 _MATRIX_CYCLES = 30.0
-_BYTES_A_CYCLE = 5.0  # that a core reads from far caches, and writes there
+_BYTES_A_CYCLE = 6.5  # that a core reads from far caches, and writes there
 _GROUPS_OF_UNIT = 8
 
 

@@ -42,7 +42,7 @@ _REST_CYCLES = 4.0  # for each term that fills no vector; both measured with AVX
 _LONG_SEGMENT = 2048  # bytes of a line that processors read ahead
 _SHARE_OF_SHORT = 0.2  # of the bandwidth, without that; measured with AVX-512, 1 x 4096 x 1024 in float32
 _SHARE_OF_FEW_LINES = 0.85  # of the bandwidth, with fewer lines along k at a time than eight; measured with the same
-_BLOCK_CYCLES = 80.0  # of a block, at the least; 1000 of 8 x 8 x 8, two drivers
+_BLOCK_CYCLES = 400.0  # of a block, at the least; 1000 of 8 x 8 x 8, two drivers
 _LAUNCH_SECONDS = 4e-6
 _FURTHER_SECONDS = 12e-6  # of a second launch
 
