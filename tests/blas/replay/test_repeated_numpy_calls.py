@@ -26,8 +26,13 @@ def device(device):
     """CPUs, whose drivers use memory in place."""
     if device.capabilities.device_type is not DeviceType.CPU:
         pytest.skip("arrays are copied to the device")
-    calls._recordings.of(Context.for_device(device)).clear()
     return device
+
+
+@pytest.fixture(autouse=True)
+def forgotten(device):
+    """Nothing is known of calls."""
+    calls._recordings.of(Context.for_device(device)).clear()
 
 
 def placed(array, begin=0):
