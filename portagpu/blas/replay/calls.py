@@ -23,7 +23,7 @@ from portagpu.errors import PortaGPUError
 from portagpu.runtime.execution.context import Context, context_of, current_context
 from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.execution.stream import Stream
-from portagpu.runtime.replay.replay import kept_by
+from portagpu.runtime.replay.replay import beyond
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -182,11 +182,9 @@ class _Calls(HostKnown):
         while len(known) > _REMEMBERED:
             known.popitem(last=False)
         keeping = {number: found.replay for number, found in list(known.items()) if found.replay.kept}
-        while keeping and kept_by(keeping.values()) > most:
-            number = next(iter(keeping))
+        for number, alone in beyond(keeping, most):
             del known[number]
-            self.seen[number] = len(keeping) == 1
-            del keeping[number]
+            self.seen[number] = alone
 
 
 _recordings = Recordings(_Calls)

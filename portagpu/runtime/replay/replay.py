@@ -9,7 +9,7 @@ vouches that the operands are those of the recording, or gives buffers in their 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from portagpu.backends.base import Driver, KernelObject, Memory
@@ -68,6 +68,15 @@ def kept_by(replays: Iterable[Replay]) -> int:
     for replay in replays:
         together |= replay.kept
     return sum(together.values())
+
+
+def beyond(keeping: Mapping[Any, Replay], most: int) -> Iterator[tuple[Any, bool]]:
+    """Keys of the first recordings, until those that remain keep at most so many bytes; and whether one keeps more all
+    by itself, so that it should not be made again."""
+    left = dict(keeping)
+    while left and kept_by(left.values()) > most:
+        key = next(iter(left))
+        yield key, left.pop(key).kept_bytes > most
 
 
 class Replay:

@@ -1,4 +1,4 @@
-"""The batch variant: batches of small matrices, for devices without on-chip local memory (`kernels`)."""
+"""The batch variant: batches of small matrices, for devices without on-chip local memory (see `kernels`)."""
 
 from __future__ import annotations
 
