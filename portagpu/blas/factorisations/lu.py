@@ -16,7 +16,7 @@ from portagpu.blas.factorisations.lu_kernels import LuPlan, factor_columns, mult
 from portagpu.blas.factorisations.lu_tall_kernels import TallPlan, factor_tall_columns
 from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.parameters import Columns, TallColumns
-from portagpu.blas.factorisations.row_swap_kernels import SwapPlan, swap_rows
+from portagpu.blas.factorisations.row_swap_kernels import SwapPlan, exchange_rows, swap_rows
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.vector_types import vector_type
@@ -135,17 +135,18 @@ def _swap(
     if a.size == 0:
         return
     count, (n, m) = batch_of(a), a.shape[-2:]
-    kind = index_kind(a)
+    kind, along = index_kind(a), order_of(a) == "C"
     plan = SwapPlan(
         chunk=how.chunk,
         columns=how.strip,
         threads=how.strip_threads,
+        lanes=how.lanes,
         number=number_types(a.dtype).number,
         backward=backward,
-        # one thread has no neighbours, and divisions by a constant are cheap
-        along=order_of(a) == "C" or how.strip_threads == 1,
+        along=along,
     )
-    swap_rows[-(-m // how.strip) * count, how.strip_threads, stream](
+    kernel = exchange_rows if how.strip_threads == 1 else swap_rows
+    kernel[-(-m // how.strip) * count, how.strip_threads, stream](
         strided(a, kind), kind(n), kind(m), kind(count), pivots, np.int32(begin), np.int32(end), np.int32(first), plan
     )
 
