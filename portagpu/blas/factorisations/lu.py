@@ -91,7 +91,16 @@ def _factor_columns(
     small = SmallMatrices.predict(a.context.capabilities, m, n, a.dtype)
     if small is not None and before == 0 and pivots.shape[-1] == min(m, n):
         rows = 1 << small.doublings
-        sizes = SmallPlan(rows, small.doublings, small.matrices, types.number, types.real, types.is_complex)
+        sizes = SmallPlan(
+            rows=rows,
+            doublings=small.doublings,
+            chunk=small.chunk,
+            matrices=small.matrices,
+            number=types.number,
+            real=types.real,
+            is_complex=types.is_complex,
+            along=order_of(a) == "C",
+        )
         factor_small_matrices[-(-count // small.matrices), rows * small.matrices, stream](
             strided(a, kind), kind(m), kind(n), kind(count), pivots, info, sizes
         )
