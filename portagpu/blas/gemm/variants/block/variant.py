@@ -179,13 +179,12 @@ class BlockVariant(Variant):
             *((gm, gn, 0) for gm in (16, 8) for gn in (1, 2, 4, 8, 16, _ALL)),
             *((gm, gn, 0) for gm in (4, 2, 1) for gn in (1, 4)),  # few tiles for many cores
             *((16, gn, 1) for gn in (1, 2, 4, 8, 16)),
-            (32, 1, 1),
         )
         found = (
             BlockConfig(
                 tile_m=m, vectors_n=v, lanes=lanes, depth=depth, group_m=gm, group_n=gn, copied=copied, packs=packs
             )
-            for m, v in ((6, 4), (4, 4), (8, 3), (14, 2), (12, 2), (6, 2), (4, 2), (4, 3), (6, 1))
+            for m, v in ((6, 4), (8, 3), (14, 2), (12, 2), (6, 2), (4, 2), (4, 3), (6, 1))
             for depth in (1024, 512, 256, 128)
             for gm, gn, packs in groups
         )
