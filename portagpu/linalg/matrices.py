@@ -200,6 +200,11 @@ class Report:
         else:
             self.array = device_array(max(1, count), INT32, context=like.context)
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether anybody looks at it: calls on device arrays do not wait, so that nothing can be raised."""
+        return self._given is not None or not self._on_device
+
     def finish(self, raised: Callable[[int, tuple[int, ...]], FactorisationError], stream: Stream | None) -> None:
         """Fill the caller's array, or raise what ``raised(info, indices of the matrix)`` makes."""
         count = int(np.prod(self._batch, dtype=np.int64))

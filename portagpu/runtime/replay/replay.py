@@ -132,6 +132,11 @@ class Replay:
         self._epoch = first.context.epoch
 
     @property
+    def copies(self) -> bool:
+        """Whether it copies, too, so that `launch` needs buffers."""
+        return bool(self._copies)
+
+    @property
     def kept_bytes(self) -> int:
         """Size of the memory that the recording keeps."""
         return sum(self.kept.values())
