@@ -99,7 +99,7 @@ def matmul(
             if host.again():
                 return host.result
             return _of_host_arrays(_request(a, b, out, alpha, beta, precision, dtype, stream), host)
-        return repeated(_of_numpy, "matmul", (a, b, out, alpha, beta, precision), {"stream": stream})
+        return repeated(_of_numpy, "matmul", (a, b, out, alpha, beta, precision, dtype), {"stream": stream})
     into = None if type(out) in _OF_OURS else view_of(out, "out")
     if into is not None:
         of_product: dict[str, Any] = {"alpha": alpha, "beta": beta, "precision": precision, "dtype": dtype}
@@ -345,9 +345,11 @@ def _of_vectors(a: Array, b: Array, out: Array, multiply: Callable[[Array, Array
     return made[0] if row else made
 
 
-def _of_numpy(a: Array, b: Array, out: Array, alpha: Any, beta: Any, precision: str | None, *, stream: Any) -> Any:
+def _of_numpy(
+    a: Array, b: Array, out: Array, alpha: Any, beta: Any, precision: str | None, dtype: Any, *, stream: Any
+) -> Any:
     """The product of NumPy arrays that is `repeated` where no `HostProduct` serves: batches, and small matrices."""
-    return _of_host_arrays(_request(a, b, out, alpha, beta, precision, None, stream), None)
+    return _of_host_arrays(_request(a, b, out, alpha, beta, precision, dtype, stream), None)
 
 
 def _of_host_arrays(request: _Request, host: HostProduct | None) -> Any:
