@@ -6,10 +6,13 @@ A device that shares the host's memory uses NumPy arrays where they are; to othe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from portagpu.blas.replay.calls import repeated
 from portagpu.errors import ArgumentTypeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
@@ -113,7 +116,7 @@ def _borrow(enqueue: Callable[..., None], stream: Stream, reads: Arrays, updates
     lent = [_lend(x, context, spans, stream, readonly=True) for x in reads.values()]
     taken = [_lend(x, context, spans, stream, copied=name in updates) for name, x in written.items()]
     with finished(stream):
-        enqueue(*(x for x, _ in lent), *(x for x, _ in taken), stream)
+        _enqueue(enqueue, [x for x, _ in (*lent, *taken)], stream)
     for target, shared in taken:
         if shared:
             map_back(target, stream)
@@ -121,6 +124,18 @@ def _borrow(enqueue: Callable[..., None], stream: Stream, reads: Arrays, updates
     for (target, shared), host in zip(taken, written.values(), strict=True):
         if not shared and host.size:
             _bring_back(target, host)
+
+
+def _enqueue(enqueue: Callable[..., None], arrays: list[DeviceNDArray], stream: Stream) -> None:
+    """Enqueue on borrowed arrays; as a call that is `repeated`, if it is a module's function with known arguments."""
+    bound = isinstance(enqueue, partial) and not enqueue.keywords
+    function: Any = enqueue.func if bound else enqueue  # type: ignore[attr-defined]
+    if not isinstance(function, FunctionType) or "<locals>" in function.__qualname__:  # which may know anything
+        enqueue(*arrays, stream)
+        return
+    arguments = (*(enqueue.args if bound else ()), *arrays)  # type: ignore[attr-defined]
+    name = f"{function.__module__}.{function.__qualname__}"
+    repeated(lambda *given, stream: function(*given, stream), name, arguments, {"stream": stream})
 
 
 def _lend(
@@ -135,7 +150,7 @@ def _lend(
     """A host array on the device, and whether it is the host's own memory there; else a copy if ``copied``."""
     if array.size == 0:
         return device_array(array.shape, array.dtype, context=context), False
-    shared = wrap_host(context, array, spans=spans, readonly=readonly)
+    shared = wrap_host(context, array, spans=spans, readonly=readonly, of_any_size=True)
     if shared is not None:
         return shared, True
     if copied:

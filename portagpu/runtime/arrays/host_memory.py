@@ -87,7 +87,12 @@ def _rounded(array: np.ndarray[Any, Any]) -> tuple[int, int]:
 
 
 def wrap_host(
-    context: Context, array: np.ndarray[Any, Any], *, spans: SharedSpans, readonly: bool = False
+    context: Context,
+    array: np.ndarray[Any, Any],
+    *,
+    spans: SharedSpans,
+    readonly: bool = False,
+    of_any_size: bool = False,
 ) -> DeviceNDArray | None:
     """The array's own memory as a device array, without a copy; None where the device cannot share it.
 
@@ -96,7 +101,7 @@ def wrap_host(
     """
     if not readonly and not array.flags.writeable:
         return None
-    if not can_share(context, (array,), array.nbytes, spans=spans):
+    if not can_share(context, (array,), array.nbytes, spans=spans, of_any_size=of_any_size):
         return None
     return share_host(context, array, spans=spans, readonly=readonly)
 
