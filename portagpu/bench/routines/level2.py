@@ -122,7 +122,7 @@ def syr(n: int, dtype: str) -> Task:
         dtype,
         matrix_of(n, dtype),
         lambda f, v: f(0.5, v["x"], a=v["a"], lower=1, overwrite_a=1),
-        lambda a, x, y: _updated(a, 0.5 * np.outer(x, x)),
+        lambda a, x, y: _updated(a, 0.25 * _both(x, x), 0.25 * _both(np.abs(x), np.abs(x))),
         passes=2,
         share=0.5,
     )
@@ -136,12 +136,17 @@ def syr2(n: int, dtype: str) -> Task:
         dtype,
         matrix_of(n, dtype),
         lambda f, v: f(0.5, v["x"], v["y"], a=v["a"], lower=1, overwrite_a=1),
-        lambda a, x, y: _updated(a, 0.5 * (np.outer(x, y) + np.outer(y, x))),
+        lambda a, x, y: _updated(a, 0.5 * _both(x, y), 0.5 * _both(np.abs(x), np.abs(y))),
         passes=2,
         share=0.5,
     )
 
 
-def _updated(a: Array, change: Array) -> tuple[Array, Array]:
-    """A with a change of its lower triangle, and the magnitudes."""
-    return a + np.tril(change), np.abs(a) + 2 * np.abs(change)
+def _both(x: Array, y: Array) -> Array:
+    found: Array = np.outer(x, y) + np.outer(y, x)
+    return found
+
+
+def _updated(a: Array, change: Array, size: Array) -> tuple[Array, Array]:
+    """A with a change of its lower triangle, and the terms' magnitudes."""
+    return a + np.tril(change), np.abs(a) + size
