@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
 
 from portagpu import cuda, errors
 from portagpu.blas.host_arrays import on_device
-from portagpu.blas.level1 import elementwise
 from portagpu.blas.level1.vectors import vector_of
-from portagpu.blas.replay import calls
-from portagpu.runtime.execution.context import Context
 
 pytestmark = pytest.mark.one_device
 
@@ -27,22 +22,6 @@ def add_elements(x, y, n):
 
 def add(x, y, stream):
     add_elements[-(-x.size // 64), 64, stream](vector_of(x), vector_of(y), np.int32(x.size))
-
-
-def test_calls_of_functions_are_made_again(device):
-    """The second one is recorded; the third one's launches are those, for what the arrays hold now, and its factor."""
-    with Context.for_device(device) as context:
-        known = calls._recordings.of(context).known
-        known.clear()
-        generator = np.random.default_rng(0)
-        x, y = np.empty(6000), np.empty(6000)
-        for factor in (2.0, 2.0, 2.0, 2.5, 2.5, 3.5):
-            x[:], y[:] = generator.random((2, 6000))
-            wanted = y + factor * x
-            on_device(partial(elementwise.axpy, factor), None, reads={"x": x}, updates={"y": y})
-            assert np.allclose(y, wanted, rtol=1e-15)
-        names = [key[0] for key in known]
-        assert names == ["portagpu.blas.level1.elementwise.axpy"]
 
 
 @pytest.mark.parametrize("n", [5, 5000])  # a copy, and the array's own memory where the device shares it

@@ -42,10 +42,19 @@ def strided_copy(
     for extent, step, to_step in zip(target.shape or (1,), source.strides or (0,), target.strides or (0,), strict=True):
         numbers += [np.int64(extent), np.int64(step // unit), np.int64(to_step // unit)]
 
+    sizes = LaunchSizes(*_spread(columns, lines, caps))
+    free: list[Any] = []  # kernel objects, which take the driver long to make; one serves one caller at a time
+
     def copy(queue: Any, into: Any, from_: Any) -> None:
-        kernel = cl.Kernel(program, "copy_strided")
-        kernel.set_args(from_, into, *numbers)
-        enqueue(queue, kernel, LaunchSizes(*_spread(columns, lines, caps)))
+        try:
+            kernel = free.pop()
+        except IndexError:
+            kernel = cl.Kernel(program, "copy_strided")
+            kernel.set_args(from_, into, *numbers)
+        kernel.set_arg(0, from_)
+        kernel.set_arg(1, into)
+        enqueue(queue, kernel, sizes)
+        free.append(kernel)
 
     return copy
 

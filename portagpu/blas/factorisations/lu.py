@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.blas.factorisations.lu_grid import factor_together
 from portagpu.blas.factorisations.lu_kernels import LuPlan, factor_columns, multiply_pivots
+from portagpu.blas.factorisations.lu_small_kernels import SmallPlan, factor_small_matrices
 from portagpu.blas.factorisations.lu_tall_kernels import TallPlan, factor_tall_columns
 from portagpu.blas.factorisations.number_types import number_types
-from portagpu.blas.factorisations.parameters import Columns, TallColumns
-from portagpu.blas.factorisations.row_swap_kernels import SwapPlan, swap_rows
+from portagpu.blas.factorisations.parameters import Columns, GridColumns, SmallMatrices, TallColumns
+from portagpu.blas.factorisations.row_swap_kernels import SwapPlan, exchange_rows, swap_rows
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.vector_types import vector_type
@@ -45,12 +47,17 @@ def getrf(a: DeviceNDArray, pivots: DeviceNDArray, info: DeviceNDArray, stream: 
     if a.ndim == 3 and count == 1:
         a = a[0]
     pivots = pivots.reshape((count, min(m, n)))
-    how = Columns.predict(a.context.capabilities, m, n, count, a.dtype)
+    caps = a.context.capabilities
+    how = Columns.predict(caps, m, n, count, a.dtype)
+    together = GridColumns.predict(caps, m, n, count, a.dtype)
 
     def enqueue(a: DeviceNDArray, pivots: DeviceNDArray, info: DeviceNDArray, stream: Stream) -> None:
-        _factor(a, pivots, info, stream, how, 0)
+        if together is not None:
+            factor_together(a.reshape((m, n)), pivots.reshape(min(m, n)), info, stream, together)
+        else:
+            _factor(a, pivots, info, stream, how, 0)
 
-    repeated(enqueue, "getrf", (a, pivots, info), {"stream": stream}, (how,))
+    repeated(enqueue, "getrf", (a, pivots, info), {"stream": stream}, (how, together))
 
 
 def _factor(
@@ -78,9 +85,26 @@ def _factor(
 def _factor_columns(
     a: DeviceNDArray, pivots: DeviceNDArray, info: DeviceNDArray, stream: Stream, how: Columns, before: int
 ) -> None:
-    """Enqueue `factor_columns`, or `factor_tall_columns` where a GPU has registers for them."""
+    """Enqueue `factor_columns`, or a kernel that has all in registers where a GPU has enough of them."""
     count, (m, n) = batch_of(a), a.shape[-2:]
     kind, types = index_kind(a), number_types(a.dtype)
+    small = SmallMatrices.predict(a.context.capabilities, m, n, a.dtype)
+    if small is not None and before == 0 and pivots.shape[-1] == min(m, n):
+        rows = 1 << small.doublings
+        sizes = SmallPlan(
+            rows=rows,
+            doublings=small.doublings,
+            chunk=small.chunk,
+            matrices=small.matrices,
+            number=types.number,
+            real=types.real,
+            is_complex=types.is_complex,
+            along=order_of(a) == "C",
+        )
+        factor_small_matrices[-(-count // small.matrices), rows * small.matrices, stream](
+            strided(a, kind), kind(m), kind(n), kind(count), pivots, info, sizes
+        )
+        return
     tall = None if how.elements else TallColumns.predict(a.context.capabilities, m, n, a.dtype)
     if tall is not None:
         shape = TallPlan(how.width, tall.panel, tall.threads, tall.rows, types.number, types.real, types.is_complex)
@@ -135,19 +159,22 @@ def _swap(
     if a.size == 0:
         return
     count, (n, m) = batch_of(a), a.shape[-2:]
-    kind = index_kind(a)
+    kind, along = index_kind(a), order_of(a) == "C"
     plan = SwapPlan(
         chunk=how.chunk,
         columns=how.strip,
         threads=how.strip_threads,
+        lanes=how.lanes,
         number=number_types(a.dtype).number,
         backward=backward,
-        # one thread has no neighbours, and divisions by a constant are cheap
-        along=order_of(a) == "C" or how.strip_threads == 1,
+        along=along,
     )
-    swap_rows[-(-m // how.strip) * count, how.strip_threads, stream](
-        strided(a, kind), kind(n), kind(m), kind(count), pivots, np.int32(begin), np.int32(end), np.int32(first), plan
-    )
+    named = (kind(n), kind(m), kind(count), pivots, np.int32(begin), np.int32(end), np.int32(first))
+    grid = -(-m // how.strip) * count
+    if how.strip_threads == 1:
+        exchange_rows[grid, 1, stream](strided(a, kind), *named, plan)
+    else:
+        swap_rows[grid, how.strip_threads, stream](strided(a, kind), *named, kind(m), kind(0), plan)
 
 
 def getrs(

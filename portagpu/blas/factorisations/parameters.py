@@ -19,6 +19,11 @@ _THREADS = 256  # of a block that is alone
 _ROWS_OF_THREAD = 4
 _TALL_THREADS = 512  # of a block, at most, with 128 registers each
 _TALL_BYTES = 256  # of these, for columns
+_FEW_COLUMNS = 64  # that one block factors
+_GRID_DOUBLINGS = 2
+_GRID_BLOCKS = 64  # that meet for each column
+_LEAST_WIDTH = 8
+_GRID_BYTES = 512  # of a thread's registers, for its rows
 _ROW_BYTES = 32  # of a row of these; with more, a compiler was seen to keep hardly anything in registers
 
 
@@ -107,7 +112,7 @@ class Columns:
         """What suits a device, for m x n matrices."""
         if not caps.local_memory_dedicated:
             lanes = 1 if dtype.kind == "c" else native_lanes(caps, dtype.itemsize)
-            swaps = {"chunk": 32, "strip": 64, "strip_threads": 1}
+            swaps = {"chunk": 32, "strip": 16, "strip_threads": 1}
             return cls(width=32, panel=8, threads=1, lanes=lanes, matrices=1, elements=0, **swaps)
         most = min(1024, caps.max_work_group_size)
         swaps = {"chunk": 32, "strip": 32 if dtype.itemsize <= 8 else 16, "strip_threads": min(128, most)}
@@ -150,6 +155,58 @@ class TallColumns:
         if not caps.local_memory_dedicated or panel == 1 or m < -(-n // panel) * panel:
             return None
         return cls(panel=panel, threads=threads, rows=rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallMatrices:
+    """How whole matrices are factored with pivots in registers of a GPU: by 1 << ``doublings`` threads of a warp each.
+
+    ``matrices``: of a block; ``chunk``: columns that are in shared memory at a time.
+    """
+
+    doublings: int
+    matrices: int
+    chunk: int
+
+    @classmethod
+    def predict(cls, caps: Capabilities, m: int, n: int, dtype: np.dtype[Any]) -> SmallMatrices | None:
+        """What suits a device, for m x n matrices; None where a warp's registers do not hold one."""
+        doublings = 4 if max(m, n) <= 16 else 5
+        if not caps.warp_instructions or max(m, n) > 32 or dtype.itemsize << doublings > _GRID_BYTES:
+            return None
+        chunk = 16 if dtype.itemsize <= 8 else 8
+        return cls(doublings=doublings, matrices=128 >> doublings, chunk=chunk)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridColumns:
+    """How columns of one large matrix are factored with pivots by all blocks of a GPU's grid, in registers.
+
+    ``width``: columns at a time; ``threads``: of a block, 32 << ``doublings``, each with ``rows`` rows; ``strip``:
+    columns of a block that exchanges rows.
+    """
+
+    width: int
+    threads: int
+    doublings: int
+    rows: int
+    strip: int
+
+    @classmethod
+    def predict(cls, caps: Capabilities, m: int, n: int, batch: int, dtype: np.dtype[Any]) -> GridColumns | None:
+        """What suits a device, for m x n matrices; None where blocks cannot wait for each other, or need not."""
+        if not caps.cooperative_launch or batch > 1 or min(m, n) <= _FEW_COLUMNS:
+            return None
+        width = 64 if dtype.itemsize <= 8 else 32
+        threads = 32 << _GRID_DOUBLINGS
+        rows = 1
+        while rows * threads * min(_GRID_BLOCKS, caps.compute_units) < m:
+            rows *= 2
+        while rows * width * dtype.itemsize > _GRID_BYTES:
+            width //= 2
+        if width < _LEAST_WIDTH:
+            return None
+        return cls(width=width, threads=threads, doublings=_GRID_DOUBLINGS, rows=rows, strip=8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

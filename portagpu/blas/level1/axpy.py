@@ -76,7 +76,7 @@ def _scaled(
     n = count(routine, n, kept.whole_steps)
     target = kept.view(n)
     if n and kept.increment > 0:  # BLAS leaves a vector of a negative increment as it is
-        on_device(partial(elementwise.scal, alpha), stream, updates={"x": target})
+        on_device(lambda x, stream: elementwise.scal(alpha, x, stream), stream, updates={"x": target})
     return array
 
 

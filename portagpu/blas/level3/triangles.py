@@ -74,12 +74,14 @@ def expanded(
     conjugate: bool = False,
     role: str = "expanded",
 ) -> DeviceNDArray:
-    """The full matrices that triangles stand for, in scratch memory.
+    """The full matrices that triangles stand for, in scratch memory, in a's order: products know it already.
 
     a: (n, n), or with leading axes, any strides; only the triangle that ``lower`` names is read. beyond: of
     `triangle_kernels.SYMMETRIC` and so on. ``unit``: ones on the diagonal, which is not read. ``conjugate``: of all.
     """
     full = scratch(stream, role, a.shape, a.dtype)
+    if order_of(a[(0,) * (a.ndim - 2)]) == "F":
+        full = swapped(full)
     _expand(a, full, stream, lower=lower, beyond=beyond, unit=unit, conjugate=conjugate)
     return full
 

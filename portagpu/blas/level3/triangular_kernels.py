@@ -18,6 +18,8 @@ from portagpu import cuda
 from portagpu.blas.gemm.kernels.epilogue import multiply_add
 from portagpu.blas.gemm.variants.vector.kernels import gathered
 
+_AT_ONCE = 8  # loads of a thread
+
 
 class SubstitutionPlan(NamedTuple):
     """What is known when the kernel is compiled.
@@ -57,12 +59,35 @@ def _coefficient(a, start, row, column, n, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
+def _place_of(number, row0, plan: cuda.constexpr):
+    """Row and column of a staged element, by its number: neighbours in memory follow one another."""
+    kind = type(number)
+    if plan.a_along:
+        line = kind(plan.columns * plan.together)
+        within = number % line
+        return row0 + within // kind(plan.columns), number // line * kind(plan.columns) + within % kind(plan.columns)
+    return row0 + number % kind(plan.together), number // kind(plan.together)
+
+
+@cuda.jit(device=True)
 def _stage(panel, base, a, start, row0, n, thread, plan: cuda.constexpr):
     """Rows from ``row0`` on, up to the diagonal, to ``panel[base + column * together + row]``."""
     together = plan.together
     kind = type(n)
     width = row0 + kind(together)
-    if plan.a_along:
+    if plan.columns > 1:  # loads in groups, since a thread would wait for each one
+        part = cuda.local.array(_AT_ONCE, plan.number)
+        for first in range(kind(0), width * kind(together), kind(plan.columns * _AT_ONCE)):
+            for u in cuda.unroll(range(_AT_ONCE)):
+                row, column = _place_of(first + kind(u * plan.columns) + thread, row0, plan)
+                part[u] = plan.number(0)
+                if column < width:
+                    part[u] = _coefficient(a, start, row, column, n, plan)
+            for u in cuda.unroll(range(_AT_ONCE)):
+                row, column = _place_of(first + kind(u * plan.columns) + thread, row0, plan)
+                if column < width:
+                    panel[base + column * kind(together) + (row - row0)] = part[u]
+    elif plan.a_along:
         for r in cuda.unroll(range(together)):
             for k in range(thread, width, kind(plan.columns)):
                 panel[base + k * kind(together) + kind(r)] = _coefficient(a, start, row0 + kind(r), k, n, plan)
@@ -137,6 +162,34 @@ def _leave_lines(x, lines, b, start, n, m, first, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
+def _fetch_in_groups(x, base, b, start, n, m, first, thread, scale, plan: cuda.constexpr):
+    """`_fetch` of many threads: loads in groups, since a thread would wait for each one."""
+    kind = type(n)
+    part = cuda.local.array(_AT_ONCE, plan.number)
+    whole = (n + kind(plan.together - 1)) // kind(plan.together) * kind(plan.together)
+    for group in range(kind(plan.rows // _AT_ONCE)):
+        for u in cuda.unroll(range(_AT_ONCE)):
+            i, j = _cell_of(group * kind(_AT_ONCE) + kind(u), thread, plan)
+            part[u] = plan.number(0)
+            if i < n and first + j < m:
+                part[u] = b.memory[start + i * b.down + (first + j) * b.right]
+        for u in cuda.unroll(range(_AT_ONCE)):
+            i, j = _cell_of(group * kind(_AT_ONCE) + kind(u), thread, plan)
+            if i < whole:
+                x[base + i * kind(plan.pitch) + j] = part[u] * scale
+
+
+@cuda.jit(device=True)
+def _cell_of(step, thread, plan: cuda.constexpr):
+    """Row and column of what a thread fetches in a step: neighbours in memory are those of neighbouring threads."""
+    kind = type(step)
+    if plan.b_along:
+        return step, thread
+    number = step * kind(plan.columns) + thread
+    return number % kind(plan.rows), number // kind(plan.rows)
+
+
+@cuda.jit(device=True)
 def _fetch(x, lines, base, b, start, n, m, first, thread, scale, plan: cuda.constexpr):
     """Right sides to ``x``, times a factor, zeros where there are none.
 
@@ -144,19 +197,17 @@ def _fetch(x, lines, base, b, start, n, m, first, thread, scale, plan: cuda.cons
     """
     kind = type(n)
     pitch = kind(plan.pitch)
-    if plan.columns == 1 and plan.lanes > 1 and not plan.b_along:
+    if plan.columns > 1:
+        _fetch_in_groups(x, base, b, start, n, m, first, thread, scale, plan)
+        return
+    if plan.lanes > 1 and not plan.b_along:
         _fetch_lines(x, lines, b, start, n, m, first, scale, plan)
-    elif plan.columns == 1 or plan.b_along:
+    else:
         for i in range(n):
             for v in cuda.unroll(range(plan.vectors)):
                 column = first + (thread + kind(v * plan.columns)) * kind(plan.lanes)
                 cell = _read(b, start + i * b.down + column * b.right, _held(m, column), plan)
                 x[base + i * pitch + thread + kind(v * plan.columns)] = plan.cell(cell * plan.cell(scale))
-    else:
-        for j in range(kind(plan.columns * plan.vectors)):
-            for i in range(thread, n, kind(plan.columns)):
-                found = _read(b, start + i * b.down + (first + j) * b.right, _held(m, first + j), plan)
-                x[base + i * pitch + j] = plan.cell(found * plan.cell(scale))
     whole = (n + kind(plan.together - 1)) // kind(plan.together) * kind(plan.together)
     for i in range(n, whole):
         for v in cuda.unroll(range(plan.vectors)):

@@ -404,7 +404,7 @@ def c_arguments(
     local, memory_of = context.driver.local_memory, context.driver.memory_of
 
     def cells() -> Any:  # new ones for each launch: launches on two streams may overlap
-        return memory_of(np.zeros(2, np.uint32))
+        return memory_of(np.zeros(1, np.uint32))
 
     return "".join(f"{part}, " for part in parts), {"local": lambda n: local(max(n, 16)), "cells": cells}
 

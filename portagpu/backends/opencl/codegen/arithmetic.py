@@ -24,6 +24,8 @@ _SAME = (
     *("radians", "degrees", "floor", "ceil", "trunc", "rint", "fabs", "atan2", "copysign", "fmod", "hypot", "pow"),
     *("remainder", "nextafter", "ldexp", "fma", "fmin", "fmax"),
 )
+# helpers in place of the functions of a driver that takes PTX
+_WITHOUT_BRANCHES = {"erf": "erf_ptx", "erfc": "erfc_ptx", "tanh": "tanh_ptx"}
 
 
 @register(*_SAME)
@@ -35,9 +37,10 @@ def _same(printer: Printing, expr: Operation) -> Lowered:
             f"{printer.helpers.use('complex', 'complex_pow', c_type(expr.type))}({argument_text(printer, expr)})",
             POSTFIX,
         )
-    if expr.name == "erfc" and expr.type == Scalar(FLOAT32) and printer.helpers.caps.inline_ptx:
-        # that driver's own has branches and takes twice as long as CUDA's
-        return f"{printer.helpers.use('arithmetic', 'erfc_ptx', 'float')}({argument_text(printer, expr)})", POSTFIX
+    if expr.name in _WITHOUT_BRANCHES and expr.type == Scalar(FLOAT32) and printer.helpers.caps.inline_ptx:
+        # that driver's own have branches, across which neither loads nor other calls are overlapped
+        helper = printer.helpers.use("arithmetic", _WITHOUT_BRANCHES[expr.name], "float")
+        return f"{helper}({argument_text(printer, expr)})", POSTFIX
     if expr.name in ("erf", "tanh") and isinstance(expr.type, Vector) and expr.type.dtype is FLOAT32:
         # drivers' own for vectors compute lane after lane, or take a branch for each range
         return (

@@ -53,7 +53,10 @@ def _nanosleep(printer: Printing, expr: Operation) -> Lowered:
 
 
 def _grid_sync(printer: Printing, expr: Operation) -> Lowered:
-    return f"{printer.helpers.use('warp', 'warp_grid_sync', 'uint')}({printer.text(expr.args[0])})", POSTFIX
+    # a fence that only orders is cheaper than one in sequence with all others
+    variant = "" if printer.helpers.caps.ptx_target < (7, 0) else "ordered"
+    helper = printer.helpers.use("warp", "warp_grid_sync", "uint", variant=variant)
+    return f"{helper}({printer.text(expr.args[0])})", POSTFIX
 
 
 LOWERINGS.update(dict.fromkeys(_VALUES, _typed))

@@ -155,8 +155,9 @@ def finished(total, c, product, row, column, extents, factors, epilogue):
         value = value * factors.alpha
     if epilogue.scaling == BETA_UNLESS_ZERO and factors.beta != 0 and row < extents.m and column < extents.n:
         value += factors.beta * type(factors.alpha)(c[product, row, column] if c.ndim == 3 else c[row, column])
-    if factors.fused is not None and row < extents.m and column < extents.n:
-        value = type(value)(fused_value(value, product, row, column, factors.fused))
+    if factors.fused is not None:  # without a branch, so that calls for several elements overlap
+        last_row, last_column = type(row)(extents.m) - 1, type(column)(extents.n) - 1
+        value = type(value)(fused_value(value, product, min(row, last_row), min(column, last_column), factors.fused))
     return value
 
 

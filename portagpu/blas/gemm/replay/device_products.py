@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from portagpu.blas.gemm.replay.recordings import Known, Recordings
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.factory import ArrayFactory
-from portagpu.runtime.replay.replay import Replay, kept_by, recorded
+from portagpu.runtime.replay.replay import Replay, beyond, recorded
 
 _REMEMBERED = 128  # products of a thread in a context
 _KEPT_SHARE = 64  # of the device's memory: scratch memory that all recordings of a thread keep
@@ -49,7 +49,7 @@ def again(
     if found is None or found is True or found is False or not mine.holds(context):
         return None
     replay, factory = found
-    if factory is None:
+    if factory is None and not replay.copies:
         return out if replay.launch(stream) else None
     if replay.busy:
         return None
@@ -58,7 +58,8 @@ def again(
     if further and any(x.context is not context or x.token is None for x in further):
         return None
     mine.known.move_to_end(key)
-    result = factory.array()
+    result = out if factory is None else factory.array()
+    assert result is not None
     buffers = (a.buffer, b.buffer, *[x.buffer for x in further], result.buffer)
     return result if replay.launch(stream, buffers) else None
 
@@ -100,12 +101,12 @@ def _record(
     operands: tuple[DeviceNDArray, ...], c: DeviceNDArray, multiply: Callable[[DeviceNDArray], None], new: bool
 ) -> _Recording | None:
     if not new:
-        replay = recorded(lambda: multiply(c), (*operands, c))
+        replay = recorded(lambda: multiply(c), (*operands, c), copies=True)
         return None if replay is None else _Recording(replay, None)
     factory = ArrayFactory(c)
     # under another name: the recording writes what is kept for this one (maps of tensors) anew for each result
     own = factory.array(c.buffer)
-    replay = recorded(lambda: multiply(own), (*operands, own))
+    replay = recorded(lambda: multiply(own), (*operands, own), copies=True)
     return None if replay is None else _Recording(replay, factory)
 
 
@@ -141,7 +142,5 @@ def _bound(known: _Table, most: int) -> None:
     # a copy: where a collection runs code that multiplies, known may change meanwhile
     states = [(key, known.get(key)) for key in list(known)]
     keeping = {key: found.replay for key, found in states if isinstance(found, _Recording) and found.replay.kept}
-    for key in list(keeping):
-        if kept_by(keeping.values()) <= most:
-            return
-        known[key] = keeping.pop(key).kept_bytes > most
+    for key, alone in beyond(keeping, most):
+        known[key] = alone

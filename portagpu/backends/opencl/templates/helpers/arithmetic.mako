@@ -276,6 +276,34 @@ static inline ${h.type} ${h.name}(${h.type} x) {
     return fabs(x) > 0.625f ? copysign(1.0f - 2.0f / (exp(a + a) + 1.0f), x) : x * fma(small, square, (${h.type})(1.0f));
 }
 </%def>\
+<%def name="erf_ptx(h)">\
+static inline float ${h.name}(float x) {
+    // as `erf` of vectors, by the instruction for powers
+    const float square = x * x, a = fmin(fabs(x), 4.0f);
+    float small = 7.8538607e-05f, exponent = -0.00018557407f, power;
+% for coefficient in (-0.00080101937, 0.0051883277, -0.026853813, 0.11283585, -0.37612626, 1.1283791):
+    small = fma(small, square, ${coefficient}f);
+% endfor
+% for coefficient in (0.0029396079, -0.02180532, 0.10303737, 0.63822567, 1.12704, 0.00035371876):
+    exponent = fma(exponent, a, ${coefficient}f);
+% endfor
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent * -1.442695041f));
+    return fabs(x) > 1.0f ? copysign(1.0f - power, x) : x * small;
+}
+</%def>\
+<%def name="tanh_ptx(h)">\
+static inline float ${h.name}(float x) {
+    // as `tanh` of vectors, by the instructions for powers and reciprocals
+    const float square = x * x, a = fmin(fabs(x), 10.0f);
+    float small = -0.0056599886f, power, inverse;
+% for coefficient in (0.020590987, -0.053721067, 0.13331127, -0.3333326):
+    small = fma(small, square, ${coefficient}f);
+% endfor
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(a * 2.885390082f));
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(power + 1.0f));
+    return fabs(x) > 0.625f ? copysign(fma(-2.0f, inverse, 1.0f), x) : x * fma(small, square, 1.0f);
+}
+</%def>\
 <%def name="erfc_ptx(h)">\
 static inline float ${h.name}(float x) {
     // (1 + 2 a) exp(a * a) erfc(a) is nearly 1 everywhere: a polynomial in (a - 2) / (a + 2), without a branch

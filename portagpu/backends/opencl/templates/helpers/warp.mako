@@ -154,20 +154,17 @@ static inline uint ${h.name}(uint mask, ${h.type} value) {
 <%def name="warp_match_any_ptx(h)">${match_ptx(h, "any", "")}</%def>
 <%def name="warp_match_all_ptx(h)">${match_ptx(h, "all", "|p")}</%def>
 <%def name="warp_grid_sync(h)">
+<% fence = "fence.acq_rel.gpu" if h.variant else "membar.gl" %>\
 static inline void ${h.name}(volatile __global uint* cells) {
     ${h.barrier}
     if (get_local_id(0) == 0 && get_local_id(1) == 0 && get_local_id(2) == 0) {
         const uint blocks = (uint)(get_num_groups(0) * get_num_groups(1) * get_num_groups(2));
-        asm volatile("membar.gl;" ::: "memory");
-        const uint turn = atomic_or(cells + 1, 0u);
-        if (atomic_inc(cells) == blocks - 1) {
-            atomic_xchg(cells, 0u);
-            asm volatile("membar.gl;" ::: "memory");
-            atomic_inc(cells + 1);
-        } else {
-            while (atomic_or(cells + 1, 0u) == turn) {}
-        }
-        asm volatile("membar.gl;" ::: "memory");
+        const bool first = get_group_id(0) == 0 && get_group_id(1) == 0 && get_group_id(2) == 0;
+        asm volatile("${fence};" ::: "memory");
+        // when all have come, the highest bit has changed and the others are zero again
+        const uint before = atomic_add(cells, first ? 0x80000000u - (blocks - 1) : 1u);
+        while (((cells[0] ^ before) & 0x80000000u) == 0) {}
+        asm volatile("${fence};" ::: "memory");
     }
     ${h.barrier}
 }

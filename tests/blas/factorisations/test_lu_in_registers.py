@@ -1,0 +1,126 @@
+"""LU kernels that keep matrices in registers: by all blocks of a grid together, and by threads of a warp."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from portagpu import cuda
+from portagpu.blas.factorisations.lu_grid_kernels import Candidates, GridPlan, factor_columns_together
+from portagpu.blas.factorisations.lu_small_kernels import SmallPlan, factor_small_matrices
+from portagpu.blas.factorisations.number_types import number_types
+from portagpu.blas.factorisations.parameters import GridColumns, SmallMatrices
+from portagpu.blas.level3.strided_memory import strided
+from portagpu.device import DeviceRecord
+from tests.helpers.hopper import HOPPER
+
+lapack = pytest.importorskip("scipy.linalg.lapack")
+
+GETRF = {"float32": lapack.sgetrf, "float64": lapack.dgetrf, "complex64": lapack.cgetrf, "complex128": lapack.zgetrf}
+
+
+def _random(shape: tuple[int, ...], dtype: str) -> Any:
+    generator = np.random.default_rng(3)
+    made = generator.standard_normal(shape)
+    return (made + 1j * generator.standard_normal(shape) if dtype.startswith("c") else made).astype(dtype)
+
+
+def _compare(found: tuple[Any, Any, int], a: Any) -> None:
+    lu, pivots, info = GETRF[a.dtype.name](a)
+    assert np.array_equal(found[1], pivots)
+    assert found[2] == info
+    bound = 16 * max(a.shape) * np.finfo(a.dtype).eps
+    assert np.allclose(found[0], lu, rtol=bound, atol=bound * np.abs(lu).max())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_blocks_factor_columns_together(device: DeviceRecord, dtype: str) -> None:
+    """Two blocks, columns whose pivots are in either of them, equal rows, fewer columns than there is room for."""
+    a = _random((90, 5), dtype)
+    a[40] = a[3]
+    types = number_types(a.dtype)
+    d, pivots, info = cuda.to_device(a), cuda.to_device(np.full(7, -1, np.int32)), cuda.to_device(np.zeros(1, np.int32))
+    real = np.dtype(types.real)
+    found = Candidates(cuda.device_array(4, real), cuda.device_array(4, np.uint32), cuda.device_array(6 * 8, a.dtype))
+    plan = GridPlan(
+        width=8,
+        threads=64,
+        doublings=1,
+        rows=1,
+        number=types.number,
+        real=types.real,
+        is_complex=types.is_complex,
+    )
+    kind = np.uint32
+    factor_columns_together[2, 64](strided(d, kind), kind(90), kind(5), np.int32(2), pivots, info, found, plan)
+    rows = pivots.copy_to_host()
+    assert (rows[:2] == -1).all()
+    _compare((d.copy_to_host(), rows[2:] - 2, int(info.copy_to_host()[0])), a)
+
+
+def test_a_zero_column_is_told(device: DeviceRecord) -> None:
+    """The number of the first pivot that is zero, as in the whole matrix; columns after it are factored."""
+    a = np.diag(np.arange(5, dtype=np.float32))[:, ::-1].copy()
+    a[:, 1] = 0
+    d, pivots, info = cuda.to_device(a), cuda.to_device(np.zeros(5, np.int32)), cuda.to_device(np.zeros(1, np.int32))
+    found = Candidates(
+        cuda.device_array(2, np.float32), cuda.device_array(2, np.uint32), cuda.device_array(4 * 8, np.float32)
+    )
+    plan = GridPlan(8, 32, 0, 1, np.float32, np.float32, False)
+    kind = np.uint32
+    factor_columns_together[1, 32](strided(d, kind), kind(5), kind(5), np.int32(0), pivots, info, found, plan)
+    _compare((d.copy_to_host(), pivots.copy_to_host(), int(info.copy_to_host()[0])), a)
+
+
+@pytest.mark.parametrize(("dtype", "shape"), [("float32", (4, 4)), ("complex64", (4, 3)), ("float64", (3, 4))])
+def test_threads_of_a_warp_factor_a_matrix(device: DeviceRecord, dtype: str, shape: tuple[int, int]) -> None:
+    """Matrices of both orders, one of them singular, one with equal pivots."""
+    a = _random((11, *shape), dtype)
+    a[2, :, 1] = 0
+    a[4, 1, 0] = a[4, 0, 0]  # the first of equal pivots
+    types = number_types(a.dtype)
+    least = min(shape)
+    for order in ("C", "F"):
+        plan = SmallPlan(
+            rows=4,
+            doublings=2,
+            chunk=2,
+            matrices=8,
+            number=types.number,
+            real=types.real,
+            is_complex=types.is_complex,
+            along=order == "C",
+        )
+        memory = cuda.to_device(a if order == "C" else a.swapaxes(1, 2).copy())
+        d = memory if order == "C" else memory.transpose((0, 2, 1))
+        pivots, info = cuda.to_device(np.zeros((11, least), np.int32)), cuda.to_device(np.zeros(11, np.int32))
+        kind = np.uint32
+        sizes = (kind(shape[0]), kind(shape[1]), kind(11))
+        factor_small_matrices[2, 32](strided(d, kind), *sizes, pivots, info, plan)
+        results = zip(d.copy_to_host(), pivots.copy_to_host(), info.copy_to_host(), a, strict=True)
+        for lu, rows, number, matrix in results:
+            _compare((lu, rows, int(number)), matrix)
+
+
+def test_what_a_gpu_gets() -> None:
+    """Rows of all sizes have their threads, and registers are enough; few rows have no grid, large ones no warp."""
+    caps = replace(HOPPER, cooperative_launch=True, warp_instructions=True)
+    for dtype in GETRF:
+        kind = np.dtype(dtype)
+        for m in (65, 1000, 8192, 8193, 32768):
+            how = GridColumns.predict(caps, m, 500, 1, kind)
+            assert how is not None
+            blocks = -(-m // (how.rows * how.threads))
+            assert blocks <= caps.compute_units
+            assert how.rows * how.width * kind.itemsize <= 512
+            assert how.threads == 32 << how.doublings
+        assert GridColumns.predict(caps, 10**6, 500, 1, kind) is None
+        assert GridColumns.predict(caps, 64, 500, 1, kind) is None
+        assert GridColumns.predict(caps, 500, 500, 2, kind) is None
+        small = SmallMatrices.predict(caps, 17, 20, kind)
+        assert small is not None
+        assert small.doublings == 5
+        assert SmallMatrices.predict(caps, 16, 33, kind) is None
