@@ -1,8 +1,7 @@
-"""Triangular systems of few rows by substitution; in the dialect.
+"""Triangular systems of few rows by substitution on GPUs; in the dialect. For CPUs see `strip_kernels`.
 
-A thread has a column of the right sides, or on CPUs vectors of neighbouring columns, and finds ``together`` rows of
-the solution at a time in registers, from those before. A block's columns are in shared memory, or in a thread's own
-where the block is one thread.
+A thread has a column of the right sides, and finds ``together`` rows of the solution at a time in registers, from those
+before. A block's columns are in shared memory.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
@@ -38,6 +37,7 @@ class SubstitutionPlan(NamedTuple):
     matrices: int
     cell: Any
     number: Any
+    itemsize: int
     is_complex: bool
     unit: bool
     conjugate: bool
@@ -46,7 +46,7 @@ class SubstitutionPlan(NamedTuple):
 
 
 @cuda.jit(device=True)
-def _coefficient(a, start, row, column, n, plan: cuda.constexpr):
+def coefficient(a, start, row, column, n, plan: cuda.constexpr):
     """An element of the lower triangle; those of a unit matrix beyond it."""
     if plan.unit and row == column:
         return plan.number(1)
@@ -65,11 +65,11 @@ def _stage(panel, base, a, start, row0, n, thread, plan: cuda.constexpr):
     if plan.a_along:
         for r in cuda.unroll(range(together)):
             for k in range(thread, width, kind(plan.columns)):
-                panel[base + k * kind(together) + kind(r)] = _coefficient(a, start, row0 + kind(r), k, n, plan)
+                panel[base + k * kind(together) + kind(r)] = coefficient(a, start, row0 + kind(r), k, n, plan)
     else:
         for e in range(thread, width * kind(together), kind(plan.columns)):
             row = row0 + e % kind(together)
-            panel[base + e] = _coefficient(a, start, row, e // kind(together), n, plan)
+            panel[base + e] = coefficient(a, start, row, e // kind(together), n, plan)
 
 
 @cuda.jit(device=True)
@@ -103,50 +103,14 @@ def _held(m, column):
 
 
 @cuda.jit(device=True)
-def _fetch_lines(x, lines, b, start, n, m, first, scale, plan: cuda.constexpr):
-    """`_fetch` of one thread where neighbours of a column are side by side: columns by way of ``lines``.
-
-    A vector's lanes are columns, and lines of the cache that are a power of two apart would drive each other out.
-    """
-    kind = type(n)
-    width = kind(plan.vectors * plan.lanes)
-    held = min(width, m - first)
-    for j in range(held):
-        for i in range(n):
-            lines[i * width + j] = b.memory[start + i * b.down + (first + j) * b.right]
-    for j in range(held, width):
-        for i in range(n):
-            lines[i * width + j] = plan.number(0)
-    for i in range(n):
-        for v in cuda.unroll(range(plan.vectors)):
-            cell = cuda.vload(lines, i * width + kind(v * plan.lanes), plan.lanes)
-            x[i * kind(plan.pitch) + kind(v)] = plan.cell(cell * plan.cell(scale))
-
-
-@cuda.jit(device=True)
-def _leave_lines(x, lines, b, start, n, m, first, plan: cuda.constexpr):
-    """`_leave` to where `_fetch_lines` reads."""
-    kind = type(n)
-    width = kind(plan.vectors * plan.lanes)
-    for i in range(n):
-        for v in cuda.unroll(range(plan.vectors)):
-            cuda.vstore(x[i * kind(plan.pitch) + kind(v)], lines, i * width + kind(v * plan.lanes))
-    for j in range(min(width, m - first)):
-        for i in range(n):
-            b.memory[start + i * b.down + (first + j) * b.right] = lines[i * width + j]
-
-
-@cuda.jit(device=True)
-def _fetch(x, lines, base, b, start, n, m, first, thread, scale, plan: cuda.constexpr):
+def _fetch(x, base, b, start, n, m, first, thread, scale, plan: cuda.constexpr):
     """Right sides to ``x``, times a factor, zeros where there are none.
 
     first: the block's first column; base: of the matrix in x.
     """
     kind = type(n)
     pitch = kind(plan.pitch)
-    if plan.columns == 1 and plan.lanes > 1 and not plan.b_along:
-        _fetch_lines(x, lines, b, start, n, m, first, scale, plan)
-    elif plan.columns == 1 or plan.b_along:
+    if plan.b_along:
         for i in range(n):
             for v in cuda.unroll(range(plan.vectors)):
                 column = first + (thread + kind(v * plan.columns)) * kind(plan.lanes)
@@ -164,13 +128,11 @@ def _fetch(x, lines, base, b, start, n, m, first, thread, scale, plan: cuda.cons
 
 
 @cuda.jit(device=True)
-def _leave(x, lines, base, b, start, n, m, first, thread, plan: cuda.constexpr):
+def _leave(x, base, b, start, n, m, first, thread, plan: cuda.constexpr):
     """Solutions to where the right sides were."""
     kind = type(n)
     pitch = kind(plan.pitch)
-    if plan.columns == 1 and plan.lanes > 1 and not plan.b_along:
-        _leave_lines(x, lines, b, start, n, m, first, plan)
-    elif plan.columns == 1 or plan.b_along:
+    if plan.b_along:
         for i in range(n):
             for v in cuda.unroll(range(plan.vectors)):
                 column = first + (thread + kind(v * plan.columns)) * kind(plan.lanes)
@@ -197,7 +159,7 @@ def _substitute(x, base, panel, panel_base, row0, thread, acc, plan: cuda.conste
         for v in cuda.unroll(range(vectors)):
             value = x[own + k * pitch + kind(v * plan.columns)]
             at = panel_base + k * kind(together)
-            if plan.columns == 1 or plan.is_complex:
+            if plan.is_complex:
                 for r in cuda.unroll(range(together)):
                     acc[r, v] = multiply_add(plan.cell(-panel[at + kind(r)]), value, acc[r, v], plan.is_complex)
             else:
@@ -229,14 +191,8 @@ def substitute(a, b, n, m, count, scale, plan: cuda.constexpr):
     together = plan.together
     cells = plan.rows * plan.pitch
     acc = cuda.local.array((together, plan.vectors), plan.cell)
-    if plan.columns * plan.matrices == 1:
-        x = cuda.local.array(cells, plan.cell)
-        panel = cuda.local.array(plan.rows * together, plan.number)
-        lines = cuda.local.array(1 if plan.b_along else plan.rows * plan.vectors * plan.lanes, plan.number)
-    else:
-        lines = plan.number(0)
-        x = cuda.shared.array(cells * plan.matrices, plan.cell)
-        panel = cuda.shared.array(plan.rows * together * plan.matrices, plan.number, alignment=64)
+    x = cuda.shared.array(cells * plan.matrices, plan.cell)
+    panel = cuda.shared.array(plan.rows * together * plan.matrices, plan.number, alignment=64)
     thread = kind(cuda.threadIdx.x) % kind(plan.columns)
     group = kind(cuda.threadIdx.x) // kind(plan.columns)
     width = kind(plan.columns * plan.vectors * plan.lanes)
@@ -247,15 +203,12 @@ def substitute(a, b, n, m, count, scale, plan: cuda.constexpr):
     own = block // strips * kind(plan.matrices) + group < count
     base, panel_base = group * kind(cells), group * kind(plan.rows * together)
     a_start, b_start = a.first + matrix * a.batch, b.first + matrix * b.batch
-    _fetch(x, lines, base, b, b_start, n, m, first, thread, scale, plan)
+    _fetch(x, base, b, b_start, n, m, first, thread, scale, plan)
     for row0 in range(kind(0), n, kind(together)):
-        if plan.columns * plan.matrices > 1:
-            cuda.syncthreads()
-        _stage(panel, panel_base, a, a_start, row0, n, thread, plan)
-        if plan.columns * plan.matrices > 1:
-            cuda.syncthreads()
-        _substitute(x, base, panel, panel_base, row0, thread, acc, plan)
-    if plan.columns * plan.matrices > 1:
         cuda.syncthreads()
+        _stage(panel, panel_base, a, a_start, row0, n, thread, plan)
+        cuda.syncthreads()
+        _substitute(x, base, panel, panel_base, row0, thread, acc, plan)
+    cuda.syncthreads()
     if own:
-        _leave(x, lines, base, b, b_start, n, m, first, thread, plan)
+        _leave(x, base, b, b_start, n, m, first, thread, plan)
