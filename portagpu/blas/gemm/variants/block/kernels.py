@@ -12,7 +12,7 @@ Scheme: K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix Multiplica
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
-# ruff: noqa: ANN001, ANN201
+# ruff: noqa: ANN001, ANN201, ANN202
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def copy_lines(flat, block, start, pitch, count, whole, length, apart: cuda.cons
 
 @cuda.jit(device=True)
 def _panels_of_triangle(begin, end, before, first_row, end_row, tile_n: cuda.constexpr, part: cuda.constexpr):
-    """Those of panels ``begin`` to ``end``, with ``before`` others on their left, that meet the triangle in some rows."""
+    """Those of panels ``begin`` to ``end``, with ``before`` others on their left, that meet a triangle in some rows."""
     kind = type(begin)
     if part == LOWER:
         meeting = kind((end_row + (tile_n - 1)) // tile_n)
@@ -183,8 +183,9 @@ def multiply_block(
 
     A work-group computes ``plan.group_m`` tiles of ``tile_m`` rows by ``block.group_n`` panels. If it ``packs``, it
     computes all rows, so many tiles at a time, and packs these panels first, which no other one may use; else b is not
-    read. Of a triangle of c, tiles beyond it are left out. packed_b: (1 or batch, panels, depth, vectors_n * lanes). a, b, c: each a `Matrix`, rows with unit steps, or
-    columns of those that are transposed, in flat memory; block: a `Block`; plan: a `BlockPlan`.
+    read. Of a triangle of c, tiles beyond it are left out. packed_b: (1 or batch, panels, depth, vectors_n * lanes). a,
+    b, c: each a `Matrix`, rows with unit steps, or columns of those that are transposed, in flat memory; block: a
+    `Block`; plan: a `BlockPlan`.
     """
     tile_m, vectors_n, group_m, apart, room, whole, transposed, copied, packs, b_transposed, part_of_c = plan
     lanes = vector.lanes
