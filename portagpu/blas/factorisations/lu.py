@@ -129,6 +129,7 @@ def _factor_columns(
         real=types.real,
         is_complex=types.is_complex,
         along=order_of(a) == "C",
+        lines=order_of(a) == "F",
     )
     factor_columns[-(-count // how.matrices), how.threads * how.matrices, stream](
         strided(a, kind),

@@ -112,8 +112,8 @@ class Columns:
         """What suits a device, for m x n matrices."""
         if not caps.local_memory_dedicated:
             lanes = 1 if dtype.kind == "c" else native_lanes(caps, dtype.itemsize)
-            swaps = {"chunk": 32, "strip": 16, "strip_threads": 1}
-            return cls(width=32, panel=8, threads=1, lanes=lanes, matrices=1, elements=0, **swaps)
+            swaps = {"chunk": 32, "strip": 32, "strip_threads": 1}
+            return cls(width=64, panel=8, threads=1, lanes=lanes, matrices=1, elements=0, **swaps)
         most = min(1024, caps.max_work_group_size)
         swaps = {"chunk": 32, "strip": 32 if dtype.itemsize <= 8 else 16, "strip_threads": min(128, most)}
         shared = min(SHARED_BYTES, caps.local_memory_static) - 4096  # less what finds pivots
