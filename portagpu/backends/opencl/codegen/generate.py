@@ -87,7 +87,7 @@ def generate(
             hint="make the tiles smaller",
         )
     functions = distinct(f.name for f in (*program.functions, program.kernel))
-    helpers = HelperSet(caps, functions)
+    helpers = HelperSet(caps, functions, has_barriers=_has_barrier(program))
     taken = frozenset(functions.values())
     lines: list[Line] = []
     for function in program.functions:
@@ -170,7 +170,6 @@ def _printer(function: Function, program: Program, helpers: HelperSet, taken: fr
         | {p.name for p in function.parameters if isinstance(p.type, Pointer)}
     )
     printer = Printer(facts, names, helpers, arrays)
-    printer.has_barriers = _has_barrier(program)
     printer.wide = program.wide_index
     printer.communicates = communicates(program)
     printer.fixed = frozenset(fixed)
