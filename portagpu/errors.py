@@ -180,7 +180,7 @@ def unknown_attribute(owner: str, name: str, obj: object, known: Iterable[str], 
 
     Python says the same below an uncaught error, from ``name`` and ``obj``; notebooks, logs and messages do not.
     """
-    close = [] if name.startswith("__") else difflib.get_close_matches(name, list(known), n=1)
+    close = [] if name.startswith("_") else difflib.get_close_matches(name, list(known), n=1)
     text = f"{owner} has no {name!r}" + (f", but {close[0]!r}" if close else "") + (f"; {hint}" if hint else "")
     return AttributeError(text, name=name, obj=obj)
 

@@ -110,7 +110,7 @@ class FileCache:
             _log.debug("%s is not kept: it has %d bytes", self.path(key), len(content))
             return
         try:
-            write_private(self.path(key), content)
+            write_private(self.path(key), content, durable=False)  # `_sum` tells, and waiting for a disk takes long
         except OSError as error:
             _log.debug("%s is not kept: %s", self.path(key), error)
             self._unkept(self.folder, error)

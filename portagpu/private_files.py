@@ -37,8 +37,11 @@ def read_private(path: Path, most: int) -> bytes:
         return _read(handle, most, path)
 
 
-def write_private(path: Path, data: bytes) -> None:
-    """Put a file in the place of what has its name, a link too. Makes its folder. Raises `OSError`."""
+def write_private(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Put a file in the place of what has its name, a link too. Makes its folder. Raises `OSError`.
+
+    Not ``durable``: where the machine fails soon after, it may be damaged, which whoever reads it is able to tell.
+    """
     make_folder(path.parent)
     with _folder(path.parent, to_write=True) as folder:
         name, temporary = path.name, unfinished_name(path.name)
@@ -47,7 +50,8 @@ def write_private(path: Path, data: bytes) -> None:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
                 file.flush()
-                os.fsync(file.fileno())
+                if durable:
+                    os.fsync(file.fileno())
             _replace(path, temporary, name, folder)
         except BaseException:
             with contextlib.suppress(OSError):

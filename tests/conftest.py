@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import os
 import sys
 import tempfile
@@ -35,6 +36,7 @@ settings.register_profile("all-combinations", settings.get_profile("portagpu"), 
 settings.load_profile("portagpu")
 
 _DEVICES = working_devices()
+gc.set_threshold(20_000, 20, 20)  # compiling makes many objects: a tenth of its time went by with counting them
 
 
 def pytest_addoption(parser):

@@ -5,11 +5,12 @@ A device that shares the host's memory uses NumPy arrays where they are; to othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
 
+from portagpu.blas.replay.host_trace import current_trace
 from portagpu.errors import ArgumentTypeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
@@ -107,45 +108,70 @@ def is_same_view(x: Any, y: Any) -> bool:
 
 
 def _borrow(enqueue: Callable[..., None], stream: Stream, reads: Arrays, updates: Arrays, results: Arrays) -> None:
-    context = context_of(stream)
     written = {**updates, **results}
-    spans = SharedSpans(written.values(), reads.values())
-    lent = [_lend(x, context, spans, stream, readonly=True) for x in reads.values()]
-    taken = [_lend(x, context, spans, stream, copied=name in updates) for name, x in written.items()]
+    loan = Loan(stream, written.values(), reads.values())
+    lent = [loan.read(x) for x in reads.values()]
+    taken = [loan.write(x, copied=name in updates) for name, x in written.items()]
     with finished(stream):
-        enqueue(*(x for x, _ in lent), *(x for x, _ in taken), stream)
-    for target, shared in taken:
-        if shared:
-            map_back(target, stream)
-    stream.synchronize()
-    for (target, shared), host in zip(taken, written.values(), strict=True):
-        if not shared and host.size:
-            _bring_back(target, host)
+        enqueue(*lent, *taken, stream)
+    loan.bring_back()
 
 
-def _lend(
-    array: HostArray,
-    context: Context,
-    spans: SharedSpans,
-    stream: Stream,
-    *,
-    readonly: bool = False,
-    copied: bool = True,
-) -> tuple[DeviceNDArray, bool]:
-    """A host array on the device, and whether it is the host's own memory there; else a copy if ``copied``."""
-    if array.size == 0:
-        return device_array(array.shape, array.dtype, context=context), False
-    shared = wrap_host(context, array, spans=spans, readonly=readonly)
-    if shared is not None:
-        return shared, True
-    if copied:
-        return to_device(array, stream, context=context), False
-    order = "F" if array.flags.f_contiguous else "C"
-    return device_array(array.shape, array.dtype, order=order, context=context), False
+class Loan:
+    """Host arrays on the device for one call on a stream: their own memory where the device can use that, else copies.
 
+    ``written`` and ``others``: all arrays of the call. What a recording is made of is lent as that has it, in place.
+    """
 
-def _bring_back(target: DeviceNDArray, host: HostArray) -> None:
-    if host.flags.c_contiguous and target.is_c_contiguous():
-        target.copy_to_host(host)
-    else:
-        host[...] = target.copy_to_host()
+    def __init__(self, stream: Stream, written: Collection[HostArray], others: Collection[HostArray]) -> None:
+        self._stream, self._context = stream, context_of(stream)
+        self._spans = SharedSpans(written, others)
+        self._trace = current_trace()
+        self._shared: list[DeviceNDArray] = []  # what kernels write in place, and drivers may have to tell the host
+        self._copies: list[tuple[DeviceNDArray, HostArray]] = []
+
+    def read(self, array: HostArray) -> DeviceNDArray:
+        """An array that is only read. Raises `OutOfMemoryError`."""
+        if array.size == 0:
+            return device_array(array.shape, array.dtype, context=self._context)
+        lent = self._in_place(array, readonly=True)
+        return to_device(array, self._stream, context=self._context) if lent is None else lent
+
+    def write(self, array: HostArray, *, copied: bool, order: str = "") -> DeviceNDArray:
+        """An array that is written; if ``copied``, its elements are there before, too.
+
+        ``order``: of what stands for it where its own memory does not, by default its own. Raises `OutOfMemoryError`.
+        """
+        if array.size == 0:
+            return device_array(array.shape, array.dtype, context=self._context)
+        lent = self._in_place(array, readonly=False)
+        if lent is not None:
+            return lent
+        if copied and not order:
+            made = to_device(array, self._stream, context=self._context)
+        else:
+            order = order or ("F" if array.flags.f_contiguous else "C")
+            made = device_array(array.shape, array.dtype, order=order, context=self._context)
+            if copied:
+                made.copy_to_device(array, self._stream)
+        self._copies.append((made, array))
+        return made
+
+    def bring_back(self) -> None:
+        """Wait, and let the host see what was written."""
+        for target in self._shared:
+            map_back(target, self._stream)
+        self._stream.synchronize()
+        for target, host in self._copies:
+            if host.flags.c_contiguous and target.is_c_contiguous():
+                target.copy_to_host(host)
+            else:
+                host[...] = target.copy_to_host()
+
+    def _in_place(self, array: HostArray, *, readonly: bool) -> DeviceNDArray | None:
+        lent = None if self._trace is None else self._trace.lend(array, readonly=readonly)
+        if lent is None:
+            lent = wrap_host(self._context, array, spans=self._spans, readonly=readonly)
+            if lent is not None and not readonly:
+                self._shared.append(lent)
+        return lent

@@ -26,15 +26,17 @@ from portagpu.blas.gemm.core.fusion import Fusion
 from portagpu.blas.gemm.integer_products import is_converted, multiply_whole
 from portagpu.blas.gemm.replay.device_products import again, first
 from portagpu.blas.gemm.replay.host_products import HostProduct, host_again, host_product
+from portagpu.blas.host_arrays import Loan
 from portagpu.blas.reductions.launch import reduce
 from portagpu.blas.reductions.operations import Reduction, check_reducible, checked_reductions
+from portagpu.blas.replay.calls import repeated
+from portagpu.blas.replay.host_trace import new_host
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
-from portagpu.runtime.arrays.creation import as_device_array, is_device_like, to_device
-from portagpu.runtime.arrays.foreign import is_foreign, shared_view
-from portagpu.runtime.arrays.host_memory import SharedSpans, finished, map_back, wrap_host
+from portagpu.runtime.arrays.creation import view_of
+from portagpu.runtime.arrays.host_memory import finished
 from portagpu.runtime.arrays.overlap import may_overlap
-from portagpu.runtime.execution.context import Context, context_of
+from portagpu.runtime.execution.context import context_of
 from portagpu.runtime.execution.host_pool import out_of_memory, results
 from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.execution.stream import Stream, as_stream
@@ -44,6 +46,7 @@ _NUMBERS = (int, float, complex)
 _NO_ARGUMENTS: tuple[Any, ...] = ()  # Python has one empty tuple
 _UNFUSED = ((), ())  # nothing that tells it from others, and no arrays
 _MOST_LEADING = 30  # axes
+_OF_OURS = (type(None), np.ndarray, DeviceNDArray)  # which are written where they are
 
 
 def matmul(
@@ -96,8 +99,9 @@ def matmul(
             if host.again():
                 return host.result
             return _of_host_arrays(_request(a, b, out, alpha, beta, precision, dtype, stream), host)
-    if type(out) is not DeviceNDArray and (is_device_like(out) or is_foreign(out)):
-        into = as_device_array(out) if is_device_like(out) else shared_view(out, "out")
+        return repeated(_of_numpy, "matmul", (a, b, out, alpha, beta, precision, dtype), {"stream": stream})
+    into = None if type(out) in _OF_OURS else view_of(out, "out")
+    if into is not None:
         of_product: dict[str, Any] = {"alpha": alpha, "beta": beta, "precision": precision, "dtype": dtype}
         matmul(a, b, into, **of_product, stream=stream, epilogue=epilogue, epilogue_args=epilogue_args)
         return out
@@ -122,9 +126,8 @@ def _reduced(a: Array, b: Array, out: Array, reductions: Any, options: dict[str,
     if not wanted:
         return matmul(a, b, out, **options)
     a, b, on_device = operands_of(a, b)
-    into = out
-    if type(out) is not DeviceNDArray and (is_device_like(out) or is_foreign(out)):
-        into = as_device_array(out) if is_device_like(out) else shared_view(out, "out")
+    seen = None if type(out) in _OF_OURS else view_of(out, "out")
+    into = out if seen is None else seen
     names = ("alpha", "beta", "precision", "dtype", "stream", "epilogue", "epilogue_args")
     request = _request(a, b, into, *(options[name] for name in names))
     check_reducible(wanted, request.shape, request.dtype)
@@ -342,6 +345,13 @@ def _of_vectors(a: Array, b: Array, out: Array, multiply: Callable[[Array, Array
     return made[0] if row else made
 
 
+def _of_numpy(
+    a: Array, b: Array, out: Array, alpha: Any, beta: Any, precision: str | None, dtype: Any, *, stream: Any
+) -> Any:
+    """The product of NumPy arrays that is `repeated` where no `HostProduct` serves: batches, and small matrices."""
+    return _of_host_arrays(_request(a, b, out, alpha, beta, precision, dtype, stream), None)
+
+
 def _of_host_arrays(request: _Request, host: HostProduct | None) -> Any:
     """The product of host arrays; ``host`` remembers its launches for the next product that is like it."""
     result, _ = _on_host(request, request.out if host is None else host.result)
@@ -361,44 +371,26 @@ def _on_host(
     operands, dtype, settings = request.operands, request.dtype, request.settings
     with out_of_memory(max(a.shape, b.shape, key=math.prod), operands, "a converted operand"):
         a, b = a.astype(operands, copy=False), b.astype(operands, copy=False)
-    result: np.ndarray[Any, Any] = results.empty(shape, dtype) if out is None else out
+    result: np.ndarray[Any, Any] = new_host(shape, dtype) if out is None else out
     context = context_of(stream)
     if result.size == 0:
         empty = device_array(shape, dtype, context=context)
         return result, tuple(reduce(empty, each, stream).copy_to_host()[()] for each in reductions)
     # neither results that overlap operands nor those in another byte order are written where they are
-    read = (a, b, *arrays_of(settings.fusion))
-    apart = not result.dtype.isnative or any(np.may_share_memory(result, x) for x in read)
-    spans = SharedSpans(() if apart else (result,), read)
-    shared = None if apart else wrap_host(context, result, spans=spans)
-    target = shared
-    if target is None:
-        target = device_array(shape, dtype, context=context)
-        if settings.beta != 0:
-            present = result.astype(dtype, copy=False)
-            target.copy_to_device(present, stream)
-            stream.synchronize()
+    read = (a, b, *(x for x in arrays_of(settings.fusion) if isinstance(x, np.ndarray)))
+    held = result
+    if not result.dtype.isnative or any(np.may_share_memory(result, x) for x in read):
+        held = results.empty(shape, dtype) if settings.beta == 0 else result.astype(dtype)
+    loan = Loan(stream, (held,), read)
+    target = loan.write(held, copied=settings.beta != 0, order="C")
     if settings.fusion is not None:
         arguments = settings.fusion.arguments
-        moved = tuple(read_only(_borrow(x, context, spans)) if isinstance(x, np.ndarray) else x for x in arguments)
+        moved = tuple(read_only(loan.read(x)) if isinstance(x, np.ndarray) else x for x in arguments)
         settings = replace(settings, fusion=settings.fusion.with_arguments(moved))
     with finished(stream):
-        settings.multiply(_borrow(a, context, spans), _borrow(b, context, spans), target, stream)
+        settings.multiply(loan.read(a), loan.read(b), target, stream)
         reduced = [reduce(target, each, stream) for each in reductions]
-    if shared is not None:
-        map_back(shared, stream)
-        return result, tuple(x.copy_to_host()[()] for x in reduced)
-    stream.synchronize()
-    if result.flags.c_contiguous and result.dtype.isnative:
-        target.copy_to_host(result)
-    else:
-        result[...] = target.copy_to_host()
+    loan.bring_back()
+    if held is not result:
+        result[...] = held
     return result, tuple(x.copy_to_host()[()] for x in reduced)
-
-
-def _borrow(array: np.ndarray[Any, Any], context: Context, spans: SharedSpans) -> DeviceNDArray:
-    """A host operand on the device: its own memory where the device can use it, else a copy."""
-    if array.size == 0:
-        return device_array(array.shape, array.dtype, context=context)
-    shared = wrap_host(context, array, spans=spans, readonly=True)
-    return shared if shared is not None else to_device(array, context=context)

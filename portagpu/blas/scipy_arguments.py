@@ -19,9 +19,10 @@ from portagpu.blas.arguments import check_scalar, conversion, operand_of
 from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.gemm.kernels.conjugate import conjugated
 from portagpu.blas.replay.calls import repeated
+from portagpu.blas.replay.host_trace import cleared_host, copied_host, new_host
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError, UnknownOptionError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
-from portagpu.runtime.execution.host_pool import out_of_memory, results
+from portagpu.runtime.execution.host_pool import out_of_memory
 from portagpu.runtime.execution.stream import Stream, as_stream
 
 _P = ParamSpec("_P")
@@ -105,7 +106,7 @@ class Routine:
             if made.size:
                 clear(made.T.ravel(), as_stream(stream, made.context))
         else:
-            made[...] = 0
+            cleared_host(made)
         return made
 
     def _converted(self, found: Any, name: str) -> Any:
@@ -217,14 +218,15 @@ def can_take_the_result(converted: Any, whole: Any, given: Any) -> bool:
 
 def new_array(like: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """An uninitialised array in Fortran order, where ``like`` is: on its device, or in the host's memory."""
-    on_device, rows = isinstance(like, DeviceNDArray), shape[::-1]
-    return (device_array(rows, dtype, context=like.context) if on_device else results.empty(rows, dtype)).T
+    if isinstance(like, DeviceNDArray):
+        return device_array(shape[::-1], dtype, context=like.context).T
+    return new_host(shape[::-1], dtype).T
 
 
 def copied(matrix: Any, stream: Stream | None) -> Any:
     """A copy in Fortran order, where the array is."""
     if not isinstance(matrix, DeviceNDArray):
-        return matrix.copy(order="F")
+        return copied_host(matrix)
     made = device_array(matrix.shape, matrix.dtype, order="F", context=matrix.context)
     made.copy_to_device(matrix, as_stream(stream, matrix.context))
     return made

@@ -21,7 +21,7 @@ from portagpu.cli.interruption import keep_in
 from portagpu.cli.ladder import ladder
 from portagpu.cli.options import check_writable, refuse_options
 from portagpu.cli.output import console as new_console
-from portagpu.cli.products import ROUTINES, Products, product_options
+from portagpu.cli.products import ROUTINES, Products, product_options, routine_options
 from portagpu.cli.routines import blas
 from portagpu.cli.routines import measure as measure_routines
 from portagpu.cli.textbook import textbook
@@ -61,9 +61,8 @@ def bench(ctx: click.Context, selectors: tuple[str, ...], products: Products, co
     devices = chosen or (default_device(settings),)  # which tells why none works
     check_writable(output)
     if ROUTINES in products.sets:
-        if products != Products(sets=(ROUTINES,)):
-            raise click.BadParameter("the set blas is measured by itself", param_hint="--set")
-        measure_routines(devices, core_types=core_types, output=output)
+        sizes, dtypes = routine_options(products)
+        measure_routines(devices, dtypes=dtypes, sizes=sizes, core_types=core_types, output=output)
         return
     console = new_console()
     facts = machine_facts()

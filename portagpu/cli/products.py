@@ -10,6 +10,7 @@ import click
 
 from portagpu.bench import gemm, problems
 from portagpu.bench.problems import Shape, parse_shape
+from portagpu.bench.routines.tasks import DTYPES as ROUTINE_DTYPES
 from portagpu.blas.gemm.core.accumulation import OUTPUTS
 from portagpu.blas.gemm.core.problem import DTYPES, Problem, default_output
 from portagpu.blas.gemm.selection.registry import all_precisions
@@ -53,6 +54,20 @@ class Products:
         dtypes = self.dtypes or (("float32",) if any(self.precisions) else ("float32", "float64"))
         kinds = [(dtype, precision) for dtype in dtypes for precision in self.precisions or ("",)]
         return problems.combined(shapes, kinds, self.out)
+
+
+def routine_options(products: Products) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Sizes and dtypes for the set of routines. Raises `click.BadParameter` for what only products have."""
+    sizes = tuple(shape[1] for shape in products.shapes)
+    squares = tuple(map(problems.square, sizes))
+    if products != Products(sets=(ROUTINES,), shapes=squares, dtypes=products.dtypes):
+        raise click.BadParameter("the set blas takes --size and --dtype only", param_hint="--set")
+    unknown = [dtype for dtype in products.dtypes if dtype not in ROUTINE_DTYPES]
+    if unknown:
+        raise click.BadParameter(
+            f"the set blas has {', '.join(ROUTINE_DTYPES)}, not {unknown[0]}", param_hint="--dtype"
+        )
+    return sizes, products.dtypes
 
 
 def product_options(command: F) -> F:

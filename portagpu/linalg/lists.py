@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ Arrays = Sequence[Array]
 Factors = complex | Sequence[complex]
 _STACKED = 2**16  # elements of a NumPy array, at most: copying larger ones into a batch costs more than a call
 _ANY_STEP = 2**62
+_AXES, _KIND = attrgetter("ndim"), attrgetter("shape", "dtype")
 
 
 def gemm_batched(
@@ -223,10 +225,14 @@ def _arrays(kind: _Kind, name: str, given: Any, axes: int | None) -> list[Array]
         raise ArgumentTypeError(f"{kind.name}: {name} is a {type(given).__name__}", hint="pass a list of arrays")
     if isinstance(given, DeviceNDArray) and given.ndim:
         found = _parts(given)
+    elif set(map(type, given)) <= {np.ndarray}:  # nothing else needs to be looked at, a thousand times
+        found = list(given)
     else:
         found = [operand_of(one, f"{name}[{i}]") for i, one in enumerate(given)]
+    if axes is None or set(map(_AXES, found)) <= {axes}:
+        return found
     for i, one in enumerate(found):
-        if axes is not None and one.ndim != axes:
+        if one.ndim != axes:
             raise ShapeError(
                 f"{kind.name}: {name}[{i}] has shape {one.shape}; it takes arrays of {axes} axes",
                 hint="a list has one array for each result",
@@ -283,6 +289,9 @@ def _check_info(kind: _Kind, info: Array, matrices: list[Array]) -> None:
 def _runs(operands: list[list[Array]], targets: list[Array] | None, factors: list[Any]) -> Iterator[slice]:
     """Runs of places whose arrays make batches, and whose factors are the same."""
     everything = [*operands, *([] if targets is None else [targets])]
+    if factors and all(map(_is_one_batch, everything)) and factors.count(factors[0]) == len(factors):
+        yield slice(0, len(factors))
+        return
     first, steps = 0, None
     for last, (one, other) in enumerate(pairwise(factors), 1):
         found = tuple(_step(given[last - 1], given[last]) for given in everything)
@@ -294,6 +303,13 @@ def _runs(operands: list[list[Array]], targets: list[Array] | None, factors: lis
             steps = found
     if factors:
         yield slice(first, len(factors))
+
+
+def _is_one_batch(arrays: list[Array]) -> bool:
+    """Whether all are NumPy arrays that `_step` would find to be neighbours: most lists are, and are asked at once."""
+    first = arrays[0]
+    small = type(first) is np.ndarray and first.size <= _STACKED
+    return small and set(map(type, arrays)) == {np.ndarray} and len(set(map(_KIND, arrays))) == 1
 
 
 def _step(before: Array, after: Array) -> int:
@@ -322,7 +338,7 @@ def _batch(part: list[Array]) -> Array:
     """Arrays of a run with a leading axis: a view of their memory, or a copy of NumPy arrays."""
     first = part[0]
     if not isinstance(first, DeviceNDArray):
-        return np.stack(part)
+        return np.concatenate(part).reshape(len(part), *first.shape)
     step = part[1].offset - first.offset
     return with_strides(first, (len(part), *first.shape), (step, *first.strides))
 

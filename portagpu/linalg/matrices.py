@@ -11,11 +11,10 @@ import numpy as np
 from portagpu.blas.arguments import native, operand_of
 from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.host_arrays import are_on_device, on_device
+from portagpu.blas.replay.host_trace import assign_host, new_host
 from portagpu.errors import ArgumentTypeError, DTypeError, FactorisationError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
-from portagpu.runtime.arrays.creation import as_device_array, is_device_like
-from portagpu.runtime.arrays.foreign import is_foreign, shared_view
-from portagpu.runtime.execution.host_pool import results
+from portagpu.runtime.arrays.creation import view_of
 from portagpu.runtime.execution.stream import Stream, as_stream
 
 Array = Any
@@ -39,8 +38,8 @@ def takes_results(function: Callable[_P, _R]) -> Callable[_P, _R]:
             value: Any = kwargs.get(name)
             if value is None or isinstance(value, DeviceNDArray | np.ndarray):
                 continue
-            if is_device_like(value) or is_foreign(value):
-                into = as_device_array(value) if is_device_like(value) else shared_view(value, name)
+            into = view_of(value, name)
+            if into is not None:
                 kwargs[name] = into
                 given.append((into, value))
         found: Any = function(*args, **kwargs)
@@ -122,7 +121,7 @@ def new(like: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """An uninitialised array in C order, where ``like`` is."""
     if isinstance(like, DeviceNDArray):
         return device_array(shape, dtype, context=like.context)
-    return results.empty(shape, dtype)
+    return new_host(shape, dtype)
 
 
 def copy_of(x: Array, shape: tuple[int, ...], dtype: np.dtype[Any], stream: Stream | None, into: Array = None) -> Array:
@@ -139,7 +138,7 @@ def copy_into(x: Array, target: Array, stream: Stream | None) -> None:
     if isinstance(target, DeviceNDArray):
         target.copy_to_device(x._broadcast(target.shape), as_stream(stream, target.context))
     else:
-        np.copyto(target, x, casting="same_kind" if x.dtype.kind == target.dtype.kind else "unsafe")
+        assign_host(target, x)
 
 
 def check_out(out: Any, like: Array, shape: tuple[int, ...], dtype: np.dtype[Any], function: str) -> None:
@@ -200,6 +199,11 @@ class Report:
             self.array = given.reshape(count)
         else:
             self.array = device_array(max(1, count), INT32, context=like.context)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether anybody looks at it: calls on device arrays do not wait, so that nothing can be raised."""
+        return self._given is not None or not self._on_device
 
     def finish(self, raised: Callable[[int, tuple[int, ...]], FactorisationError], stream: Stream | None) -> None:
         """Fill the caller's array, or raise what ``raised(info, indices of the matrix)`` makes."""

@@ -346,9 +346,12 @@ def solve_triangular(
     held = stacked(_readable(a, (*sides.a_batch, n, n), dtype, stream))
     report = Report(info, a, sides.a_batch, "solve_triangular")
 
-    def enqueue(a: Any, b: Any, info: Any, stream: Stream) -> None:
+    def with_report(a: Any, b: Any, info: Any, stream: Stream) -> None:
         if not unit_diagonal:
             first_zero(a, info, stream)
+        enqueue(a, b, stream)
+
+    def enqueue(a: Any, b: Any, stream: Stream) -> None:
         is_turned = left == (op > 0)  # x op(a) = b is op(a)^T x^T = b^T
         triangular_solve.solve_triangular(
             swapped(a) if is_turned else a,
@@ -360,7 +363,11 @@ def solve_triangular(
             alpha=factor,
         )
 
-    run(enqueue, stream, report, reads={"a": held}, updates={"b": sides.array})
+    arrays: dict[str, Any] = {"reads": {"a": held}, "updates": {"b": sides.array}}
+    if report.is_wanted:
+        run(with_report, stream, report, **arrays)
+    else:
+        run(enqueue, stream, **arrays)
     report.finish(singular, stream)
     return sides.result()
 

@@ -11,6 +11,7 @@ import numpy as np
 from portagpu.blas.gemm.core.operands import with_strides
 from portagpu.blas.level1 import reductions
 from portagpu.blas.replay.calls import repeats
+from portagpu.blas.replay.host_trace import number_in
 from portagpu.errors import ArgumentTypeError, ShapeError, UnknownOptionError
 from portagpu.linalg.matrices import (
     EVERY_PRECISION,
@@ -171,4 +172,4 @@ def _reduced(
     made: Any = out if is_simple(out) else new(first, shape, dtype)
     run(call, stream, reads=rows, results={"out": made.reshape((_size(shape),))})
     found = delivered(made, out, stream)
-    return found if out is not None or shape or isinstance(found, DeviceNDArray) else found[()]
+    return found if out is not None or shape or isinstance(found, DeviceNDArray) else number_in(found, of_python=False)

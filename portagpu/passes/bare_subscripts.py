@@ -58,10 +58,9 @@ _MIRRORED = {
 
 def unwrapped(function: Function) -> Function:
     """The function with bare subscripts where they cannot be negative."""
-    ranges = Ranges(function)
     if next(_indices(function.body), None) is None:
         return function
-    return replace(function, body=_Walk(ranges).block(function.body, {}))
+    return replace(function, body=_Walk(Ranges(function)).block(function.body, {}))
 
 
 def _indices(body: tuple[Stmt, ...]) -> Iterator[Index]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import math
 import random
+import shutil
 
 import numpy as np
 import pytest
@@ -183,38 +185,52 @@ def test_the_comparison(path, capsys):
     assert "| model |" in capsys.readouterr().out
 
 
+def searched(chosen, file, trials):
+    """The points that a search measures, in their order."""
+    order = []
+    space = SearchSpace.of(
+        lambda b, a: a * b <= 512, mode=("y", "x", "w"), b=(1, 2, 4, 8, 64), a=(1, 2, 8, 32, 64), wide=(True, False)
+    )
+
+    def evaluate(point, limit):
+        order.append(point)
+        return Measured(1e-3 * (1 + abs(point["a"] - 8) + abs(point["b"] - 4) + len(point["mode"] * point["wide"])))
+
+    history = rank(space, lambda point: 1e-3 * (point["a"] // 8 + 1))
+    budget = Budget(seconds=60, trials=trials)
+    search(history, make_strategy(chosen, 3), evaluate, lambda p: None, store=Store(file), task=TASK, budget=budget)
+    return order
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """The file of a search of everything by a strategy."""
+
+    @functools.cache
+    def made(strategy):
+        path = tmp_path_factory.mktemp("recorded") / "all.jsonl"
+        searched(strategy, path, None)
+        return path
+
+    return made
+
+
 @pytest.mark.parametrize("name", ["model", "random", "default", "tpe", "cmaes", "neighbours"])
 @pytest.mark.parametrize("recorded_by", ["model", "random"])
 @pytest.mark.parametrize("copied", ["", "compact", "export", "merge"])
-def test_a_replay_goes_the_way_of_the_search(tmp_path, name, recorded_by, copied):
+def test_a_replay_goes_the_way_of_the_search(tmp_path, recorded, name, recorded_by, copied):
     """Whatever the order of axes and values, and that of measuring."""
     if name in ("tpe", "cmaes"):
         pytest.importorskip("optuna")
     if name == "cmaes":
         pytest.importorskip("cmaes")
-    space = SearchSpace.of(
-        lambda b, a: a * b <= 512, mode=("y", "x", "w"), b=(1, 2, 4, 8, 64), a=(1, 2, 8, 32, 64), wide=(True, False)
-    )
-
-    def run(chosen, file, trials):
-        order = []
-
-        def evaluate(point, limit):
-            order.append(point)
-            return Measured(1e-3 * (1 + abs(point["a"] - 8) + abs(point["b"] - 4) + len(point["mode"] * point["wide"])))
-
-        history = rank(space, lambda point: 1e-3 * (point["a"] // 8 + 1))
-        budget = Budget(seconds=60, trials=trials)
-        search(history, make_strategy(chosen, 3), evaluate, lambda p: None, store=Store(file), task=TASK, budget=budget)
-        return order
-
-    run(recorded_by, tmp_path / "all.jsonl", None)
+    shutil.copy(recorded(recorded_by), tmp_path / "all.jsonl")
     store, copy = Store(tmp_path / "all.jsonl"), Store(tmp_path / "copy.jsonl")
     if copied == "compact":
         store.compact()
     elif copied:
         store.export(copy.path) if copied == "export" else copy.merge(store.path)
         store = Store(copy.path)
-    live = run(name, tmp_path / "live.jsonl", 40)
+    live = searched(name, tmp_path / "live.jsonl", 40)
     found = replay(name, Recording.load(store), budget=40, seed=3)
     assert [step.point for step in found.steps] == live

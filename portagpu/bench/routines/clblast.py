@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.bench.routines.tasks import LETTERS, Task
+from portagpu.bench.routines.level2_packed import diagonals
+from portagpu.bench.routines.task import LETTERS, Task
 from portagpu.bench.turns import Call
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
@@ -41,6 +42,8 @@ def prepare(library: ctypes.CDLL, task: Task, context: Context) -> Call:
     enqueue, result = maker(_Caller(library, task, context), arrays)
 
     def fetch() -> Any:
+        if isinstance(result, tuple):
+            return tuple(one.copy_to_host() for one in result)
         found = result.copy_to_host()
         return found[0] if task.name in _SUMS else found
 
@@ -93,7 +96,7 @@ class _Option(int):
     """A value of one of CLBlast's enumerations."""
 
 
-Made = tuple[Callable[[], None], DeviceNDArray]
+Made = tuple[Callable[[], None], Any]  # with the array of the result, or two of them
 _SUMS = ("dot", "nrm2", "asum", "amax")
 
 
@@ -103,8 +106,9 @@ def _vectors(call: _Caller, v: dict[str, DeviceNDArray]) -> Made:
     if name in _SUMS:
         result = call.new((1,), np.uint32 if name == "amax" else None)
         return call(name, n, result, x, 1, *((y, 1) if name == "dot" else ())), result
-    operands = {"axpy": (-0.5, x, 1, y, 1), "scal": (-1.0, x, 1), "copy": (x, 1, y, 1)}[name]
-    return call(name, n, *operands), x if name == "scal" else y
+    both = (x, 1, y, 1)
+    operands = {"axpy": (-0.5, *both), "scal": (-1.0, x, 1), "copy": both, "swap": both}[name]
+    return call(name, n, *operands), {"scal": x, "swap": (x, y)}.get(name, y)
 
 
 def _matrix_vector(call: _Caller, v: dict[str, DeviceNDArray]) -> Made:
@@ -118,9 +122,35 @@ def _matrix_vector(call: _Caller, v: dict[str, DeviceNDArray]) -> Made:
         return call("ger", columns, n, n, 0.5, x, 1, y, 1, a, n), a
     if name == "symv":
         return call("symv", columns, lower, n, 1.0, a, n, x, 1, 0.0, y, 1), y
-    begin = x.copy()
+    if name in ("syr", "syr2"):
+        return call(name, columns, lower, n, 0.5, x, 1, *((y, 1) if name == "syr2" else ()), a, n), a
     options = (columns, lower, _Option(_PLAIN), _Option(_NON_UNIT))
-    return _on_a_copy(call(name, *options, n, a, n, x, 1), begin, x)
+    return _on_a_copy(call(name, *options, n, a, n, x, 1), x.copy(), x)
+
+
+def _packed(call: _Caller, v: dict[str, DeviceNDArray]) -> Made:
+    ap, x, y = v["ap"], v["x"], v["y"]
+    n, name = x.size, call.task.name
+    columns, lower = _Option(_COLUMNS), _Option(_LOWER)
+    if name == "spmv":
+        return call(name, columns, lower, n, 1.0, ap, x, 1, 0.0, y, 1), y
+    if name in ("spr", "spr2"):
+        return call(name, columns, lower, n, 0.5, x, 1, *((y, 1) if name == "spr2" else ()), ap), ap
+    options = (columns, lower, _Option(_PLAIN), _Option(_NON_UNIT))
+    return _on_a_copy(call(name, *options, n, ap, x, 1), x.copy(), x)
+
+
+def _bands(call: _Caller, v: dict[str, DeviceNDArray]) -> Made:
+    a, x, y = v["a"], v["x"], v["y"]
+    n, k, name = x.size, diagonals(x.size), call.task.name
+    columns, lower, plain = _Option(_COLUMNS), _Option(_LOWER), _Option(_PLAIN)
+    rows = a.shape[0]
+    if name == "gbmv":
+        return call(name, columns, plain, n, n, k, k, 1.0, a, rows, x, 1, 0.0, y, 1), y
+    if name == "sbmv":
+        return call(name, columns, lower, n, k, 1.0, a, rows, x, 1, 0.0, y, 1), y
+    options = (columns, lower, plain, _Option(_NON_UNIT))
+    return _on_a_copy(call(name, *options, n, k, a, rows, x, 1), x.copy(), x)
 
 
 def _matrices(call: _Caller, v: dict[str, DeviceNDArray]) -> Made:
@@ -151,7 +181,12 @@ def _on_a_copy(call: Callable[[], None], begin: DeviceNDArray, target: DeviceNDA
 
 
 _MAKERS: dict[str, Callable[[_Caller, dict[str, DeviceNDArray]], Made]] = {
-    **dict.fromkeys(("axpy", "scal", "copy", *_SUMS), _vectors),
-    **dict.fromkeys(("gemv", "gemv-t", "ger", "symv", "trmv", "trsv"), _matrix_vector),
+    **dict.fromkeys(("axpy", "scal", "copy", "swap", *_SUMS), _vectors),
+    **dict.fromkeys(("gemv", "gemv-t", "ger", "symv", "trmv", "trsv", "syr", "syr2"), _matrix_vector),
+    **dict.fromkeys(("spmv", "tpmv", "spr", "spr2"), _packed),
+    **dict.fromkeys(("gbmv", "sbmv", "tbmv"), _bands),
     **dict.fromkeys(("gemm", "symm", "syrk", "syr2k", "trmm", "trsm"), _matrices),
 }
+
+ROUTINES = frozenset(_MAKERS)
+"""What it has."""

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.bench.routines.tasks import LETTERS, Array, Task
+from portagpu.bench.routines.level2_packed import diagonals
+from portagpu.bench.routines.task import LETTERS, Array, Task
 from portagpu.bench.turns import Call
 
 _LOWER, _UPPER, _LEFT, _NON_UNIT = 0, 1, 0, 0
@@ -38,6 +39,10 @@ class CuBlas:
         """A call of ``cublas<name>_v2`` that is ready to be repeated."""
         function = getattr(self._blas, f"cublas{name}_v2")
         return _bound(function, name, self._blas_handle, arguments)
+
+    def batched(self, name: str, *arguments: Any) -> Callable[[], None]:
+        """A call of ``cublas<name>Batched``, whose names have no version."""
+        return _bound(getattr(self._blas, f"cublas{name}Batched"), name, self._blas_handle, arguments)
 
     def solver(self, name: str, *arguments: Any) -> Callable[[], None]:
         """A call of ``cusolverDn<name>`` that is ready to be repeated."""
@@ -73,6 +78,8 @@ def _bound(function: Any, name: str, handle: Any, arguments: tuple[Any, ...]) ->
     def call() -> None:
         _check(function(*made), name)
 
+    call.keep = arguments  # type: ignore[attr-defined]  # arrays, whose memory CuPy would give to others
+
     return call
 
 
@@ -91,7 +98,7 @@ def prepare(library: CuBlas, task: Task) -> Call:
     if maker is None:
         raise RuntimeError(f"cuBLAS has no {task.name} here")
     cupy = library.cupy
-    arrays = {name: cupy.array(array, order="F") for name, array in task.arrays.items()}
+    arrays = {name: cupy.array(x, order="F" if x.ndim <= 2 else "C") for name, x in task.arrays.items()}
     enqueue, fetch = maker(library, task, arrays)
     return Call(enqueue=enqueue, wait=cupy.cuda.get_current_stream().synchronize, fetch=fetch)
 
@@ -116,8 +123,10 @@ def _vectors(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
         "axpy": lambda: library.blas(f"{letter}axpy", n, number(-0.5), x, 1, y, 1),
         "scal": lambda: library.blas(f"{letter}scal", n, number(-1), x, 1),
         "copy": lambda: library.blas(f"{letter}copy", n, x, 1, y, 1),
+        "swap": lambda: library.blas(f"{letter}swap", n, x, 1, y, 1),
     }
-    return calls[task.name](), (x if task.name == "scal" else y).get
+    fetch = {"scal": x.get, "swap": lambda: (x.get(), y.get())}.get(task.name, y.get)
+    return calls[task.name](), fetch
 
 
 def _matrix_vector(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
@@ -132,14 +141,48 @@ def _matrix_vector(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
         return library.blas(f"{letter}ger", n, n, number(0.5), x, 1, y, 1, a, n), a.get
     if task.name == "symv":
         return library.blas(f"{letter}symv", _LOWER, n, number(1), a, n, x, 1, number(0), y, 1), y.get
-    begin = x.copy()
+    if task.name in ("syr", "syr2"):
+        other = (y, 1) if task.name == "syr2" else ()
+        return library.blas(f"{letter}{task.name}", _LOWER, n, number(0.5), x, 1, *other, a, n), a.get
     call = library.blas(f"{letter}{task.name}", _LOWER, _PLAIN, _NON_UNIT, n, a, n, x, 1)
+    return _from_the_beginning(call, x)
 
-    def from_the_beginning() -> None:
+
+def _from_the_beginning(call: Callable[[], None], x: Any) -> Made:
+    """A call that works in place, each time on what it began with."""
+    begin = x.copy()
+
+    def enqueue() -> None:
         x[...] = begin
         call()
 
-    return from_the_beginning, x.get
+    return enqueue, x.get
+
+
+def _packed(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
+    letter, number = LETTERS[task.dtype].upper(), np.dtype(task.dtype).type
+    ap, x, y = v["ap"], v["x"], v["y"]
+    n, name = x.size, f"{letter}{task.name}"
+    library.results_on_host()
+    if task.name == "spmv":
+        return library.blas(name, _LOWER, n, number(1), ap, x, 1, number(0), y, 1), y.get
+    if task.name in ("spr", "spr2"):
+        other = (y, 1) if task.name == "spr2" else ()
+        return library.blas(name, _LOWER, n, number(0.5), x, 1, *other, ap), ap.get
+    return _from_the_beginning(library.blas(name, _LOWER, _PLAIN, _NON_UNIT, n, ap, x, 1), x)
+
+
+def _bands(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
+    letter, number = LETTERS[task.dtype].upper(), np.dtype(task.dtype).type
+    a, x, y = v["a"], v["x"], v["y"]
+    n, name, rows, k = x.size, f"{letter}{task.name}", a.shape[0], diagonals(x.size)
+    one, zero = number(1), number(0)
+    library.results_on_host()
+    if task.name == "gbmv":
+        return library.blas(name, _PLAIN, n, n, k, k, one, a, rows, x, 1, zero, y, 1), y.get
+    if task.name == "sbmv":
+        return library.blas(name, _LOWER, n, k, one, a, rows, x, 1, zero, y, 1), y.get
+    return _from_the_beginning(library.blas(name, _LOWER, _PLAIN, _NON_UNIT, n, k, a, rows, x, 1), x)
 
 
 def _matrices(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
@@ -190,9 +233,52 @@ def _factorisation(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
     return on_a_copy, fetch
 
 
+def _batch(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
+    """A batch in C order whose matrices are in columns: transposed before the clock runs, and after."""
+    letter, cupy = LETTERS[task.dtype].upper(), library.cupy
+    columns = {name: cupy.array(_transposed(x.get())) for name, x in v.items()}
+    begin = columns["b" if task.name == "trsm-batch" else "a"]
+    count, n = begin.shape[:2]
+    c, info, pivots = begin.copy(), cupy.zeros(count, np.int32), cupy.zeros((count, n), np.int32)
+    addresses = _addresses(cupy, c)
+    library.results_on_host()
+    if task.name == "potrf-batch":
+        call = library.solver(f"{letter}potrfBatched", _LOWER, n, addresses, n, info, count)
+    elif task.name == "getrf-batch":
+        call = library.batched(f"{letter}getrf", n, addresses, n, pivots, info, count)
+    else:
+        options = (_LEFT, _LOWER, _PLAIN, _NON_UNIT)
+        factor, triangles = np.dtype(task.dtype).type(1), _addresses(cupy, columns["a"])
+        call = library.batched(f"{letter}trsm", *options, n, n, factor, triangles, n, addresses, n, count)
+
+    def on_a_copy() -> None:
+        c[...] = begin
+        call()
+
+    on_a_copy.keep = columns  # type: ignore[attr-defined]  # what the addresses are of
+
+    def fetch() -> tuple[Array, ...]:
+        return _transposed(c.get()), pivots.get() - 1, info.get()
+
+    return on_a_copy, fetch
+
+
+def _transposed(x: Array) -> Array:
+    return np.ascontiguousarray(x.swapaxes(1, 2))
+
+
+def _addresses(cupy: Any, batch: Any) -> Any:
+    """Where each matrix begins, on the device."""
+    step = batch[0].size * batch.itemsize
+    return cupy.array(np.uint64(batch.data.ptr) + np.arange(len(batch), dtype=np.uint64) * np.uint64(step))
+
+
 _MAKERS: dict[str, Callable[[CuBlas, Task, dict[str, Any]], Made]] = {
-    **dict.fromkeys(("axpy", "scal", "copy", "dot", "nrm2", "asum", "amax"), _vectors),
-    **dict.fromkeys(("gemv", "gemv-t", "ger", "symv", "trmv", "trsv"), _matrix_vector),
+    **dict.fromkeys(("axpy", "scal", "copy", "swap", "dot", "nrm2", "asum", "amax"), _vectors),
+    **dict.fromkeys(("gemv", "gemv-t", "ger", "symv", "trmv", "trsv", "syr", "syr2"), _matrix_vector),
+    **dict.fromkeys(("spmv", "tpmv", "spr", "spr2"), _packed),
+    **dict.fromkeys(("gbmv", "sbmv", "tbmv"), _bands),
     **dict.fromkeys(("gemm", "symm", "syrk", "syr2k", "trmm", "trsm"), _matrices),
     **dict.fromkeys(("potrf", "getrf"), _factorisation),
+    **dict.fromkeys(("potrf-batch", "getrf-batch", "trsm-batch"), _batch),
 }

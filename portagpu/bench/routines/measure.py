@@ -1,7 +1,8 @@
 """Routines timed beside their peers, in turns, every result verified.
 
 On GPUs the peers are cuBLAS and cuSOLVER on device arrays. On CPUs SciPy on NumPy arrays, as it comes and with its
-OpenBLAS's best core type (in a child process, `portagpu.bench.core_types`), and CLBlast on device arrays.
+OpenBLAS's best core type (in a child process, `portagpu.bench.core_types`), and CLBlast on device arrays. A product
+with an epilogue is compared with the plain product, and with three calls.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from portagpu.bench.cells import Memory
 from portagpu.bench.core_types import CoreTypes
 from portagpu.bench.cupy_kernels import cupy_for
-from portagpu.bench.routines import clblast, cublas
+from portagpu.bench.routines import clblast, cublas, epilogue, memory_rate
 from portagpu.bench.routines.results import Row
-from portagpu.bench.routines.tasks import PEER_IN_A_CHILD, TASKS, Task, call_of, scipy_call
+from portagpu.bench.routines.task import Task, call_of, copies, scipy_call
+from portagpu.bench.routines.tasks import PEER_IN_A_CHILD, TASKS
 from portagpu.bench.turns import BACK_TO_BACK_ROUNDS, SHORT_ROUNDS, BackToBack, Call, OneByOne, Player, play
 from portagpu.device import DeviceRecord, DeviceType
 from portagpu.errors import PortaGPUError
@@ -26,6 +29,7 @@ from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
 
 _FAILURES = (PortaGPUError, RuntimeError, MemoryError, ImportError)
+_PLAIN = "the plain product of PortaGPU"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,59 +41,90 @@ class _Peer:
     prepare: Callable[[Task, Context], Call]
 
 
-def task(name: str, dtype: str, device: DeviceRecord, *, small: bool = False) -> Task:
-    """A routine's task in the size for a device."""
-    make, on_gpu, on_cpu, least = TASKS[name]
-    return make(least if small else on_gpu if device.device_type is DeviceType.GPU else on_cpu, dtype)
-
-
 def rows(
     device: DeviceRecord,
     names: Iterable[str],
-    dtypes: Iterable[str],
+    dtypes: tuple[str, ...] = (),
     *,
+    sizes: tuple[int, ...] = (),
     small: bool = False,
     core_types: CoreTypes | None = None,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Row]:
-    """Measure routines on a device, one after the other; a row for each peer; what cannot be measured says why."""
-    peers = _peers(device)
-    dtypes = tuple(dtypes)
+    """Measure routines on a device, one after the other; a row for each peer; what cannot be measured says why.
+
+    ``dtypes`` and ``sizes``: in place of those that `Entry` tells for the device; of ``dtypes`` those that a routine
+    is measured in.
+    """
+    found = _Peers(device)
     with Context.for_device(device) as context:
         for name in names:
-            for dtype in dtypes:
-                made = task(name, dtype, device, small=small)
-                for memory in dict.fromkeys(peer.memory for peer in peers):
-                    progress(f"{name} {dtype} on {device.name}, {memory.value}")
-                    own = [peer for peer in peers if peer.memory is memory]
-                    yield from _measured(context, made, memory, own, core_types)
+            entry = TASKS[name]
+            for dtype in entry.dtypes_on(device, dtypes):
+                for n in sizes or entry.sizes(device, small=small):
+                    progress(f"{name} {dtype} {n} on {device.name}: operands")
+                    made = entry.make(n, dtype)
+                    peers = found.of(made)
+                    for memory in dict.fromkeys(peer.memory for peer in peers):
+                        progress(f"{name} {dtype} {made.size} on {device.name}, {memory.value}")
+                        own = [peer for peer in peers if peer.memory is memory]
+                        yield from _measured(context, made, memory, own, core_types)
 
 
 def own_call(made: Task, memory: Memory, context: Context) -> Call:
     """PortaGPU's call on copies of the arrays, NumPy's or the device's."""
     function = getattr(importlib.import_module(f"portagpu.{made.library}"), made.function)
     if memory is Memory.HOST:
-        return call_of(function, made, {name: x.copy(order="F") for name, x in made.arrays.items()})
+        return call_of(function, made, copies(made))
     arrays = {name: to_device(x, context=context) for name, x in made.arrays.items()}
     return call_of(function, made, arrays, context.synchronize)
 
 
-def _peers(device: DeviceRecord) -> list[_Peer]:
-    if device.device_type is not DeviceType.CPU:
-        cupy = cupy_for(device)
-        if cupy is None:
-            return [_Peer("no CuPy with this device", Memory.DEVICE, _missing)]
-        library = cublas.CuBlas(cupy)
-        return [_Peer(f"cuBLAS of CuPy {cupy.__version__}", Memory.DEVICE, lambda t, _: cublas.prepare(library, t))]
-    found = []
-    if importlib.util.find_spec("scipy") is not None:
-        found.append(
-            _Peer(f"SciPy {importlib.import_module('scipy').__version__}", Memory.HOST, lambda t, _: scipy_call(t))
-        )
-    theirs = clblast.opened()
-    if theirs is not None:
-        found.append(_Peer("CLBlast", Memory.DEVICE, lambda t, c: clblast.prepare(theirs, t, c)))
-    return found or [_Peer("neither SciPy nor CLBlast", Memory.HOST, _missing)]
+class _Peers:
+    """The libraries that there are for a device, opened once."""
+
+    def __init__(self, device: DeviceRecord) -> None:
+        self._is_cpu = device.device_type is DeviceType.CPU
+        self._cupy: Any = None if self._is_cpu else cupy_for(device)
+        self._cublas = None if self._cupy is None else cublas.CuBlas(self._cupy)
+        self._clblast = clblast.opened() if self._is_cpu else None
+        self._scipy = ""
+        if self._is_cpu and importlib.util.find_spec("scipy") is not None:
+            self._scipy = importlib.import_module("scipy").__version__
+
+    def of(self, made: Task) -> list[_Peer]:
+        """The peers of a task."""
+        if made.name == "epilogue":
+            return self._of_epilogue()
+        if not self._is_cpu:
+            if self._cublas is None:
+                return [_Peer("no CuPy with this device", Memory.DEVICE, _missing)]
+            library, name = self._cublas, f"cuBLAS of CuPy {self._cupy.__version__}"
+            return [_Peer(name, Memory.DEVICE, lambda t, _: cublas.prepare(library, t))]
+        found = []
+        if self._scipy:
+            name = made.on_numpy.name if made.on_numpy else f"SciPy {self._scipy}"
+            found.append(_Peer(name, Memory.HOST, lambda t, _: scipy_call(t)))
+        if made.unit == "GB/s":
+            name = f"the memory: NumPy in {memory_rate.cores()} threads"
+            found.append(_Peer(name, Memory.HOST, lambda t, _: memory_rate.prepare(t)))
+        theirs = self._clblast
+        if theirs is not None and made.name in clblast.ROUTINES:
+            found.append(_Peer("CLBlast", Memory.DEVICE, lambda t, c: clblast.prepare(theirs, t, c)))
+        return found or [_Peer("neither SciPy nor CLBlast", Memory.HOST, _missing)]
+
+    def _of_epilogue(self) -> list[_Peer]:
+        if self._is_cpu:
+            return [
+                _Peer(_PLAIN, Memory.HOST, epilogue.plain_on_host),
+                _Peer("three calls: the plain product, then NumPy", Memory.HOST, epilogue.three_calls_of_numpy),
+            ]
+        found = [_Peer(_PLAIN, Memory.DEVICE, epilogue.plain_on_device)]
+        if self._cupy is not None:
+            cupy = self._cupy
+            name = f"three calls of CuPy {cupy.__version__}"
+            found.append(_Peer(name, Memory.DEVICE, lambda t, _: epilogue.three_calls_of_cupy(cupy, t)))
+        return found
 
 
 def _missing(made: Task, context: Context) -> Call:
@@ -126,7 +161,7 @@ def _measured(
         row = replace(blank, peer=peer.name, error=error)
         try:
             theirs = peer.prepare(made, context)
-            peer_error = _first(theirs, made)
+            peer_error = 0.0 if theirs.fetch is None else _first(theirs, made)
         except _FAILURES as reason:
             compared.append(replace(row, problem=_text(reason)))
             continue
@@ -134,9 +169,9 @@ def _measured(
             compared.append(replace(row, problem=f"wrong result of the peer: {peer_error:.3g}"))
             continue
         players.append(_player(theirs, memory))
-        compared.append(replace(row, peer_error=peer_error))
+        compared.append(row if theirs.fetch is None else replace(row, peer_error=peer_error))
     hand_set = []
-    if core_types is not None and memory is Memory.HOST:
+    if core_types is not None and memory is Memory.HOST and made.name != "epilogue":
         hand_set = core_types.players_of(PEER_IN_A_CHILD, made.name, made.n, made.dtype)
     times = play([*players, *hand_set], BACK_TO_BACK_ROUNDS if memory is Memory.DEVICE else SHORT_ROUNDS)
     own, rest = times[0], iter(times[1:])
@@ -174,4 +209,4 @@ def _text(error: BaseException) -> str:
     return lines[0] if lines else type(error).__name__
 
 
-__all__ = ["own_call", "rows", "task"]
+__all__ = ["own_call", "rows"]

@@ -18,7 +18,7 @@ from portagpu.blas.factorisations.lu_small_kernels import SmallPlan, factor_smal
 from portagpu.blas.factorisations.lu_tall_kernels import TallPlan, factor_tall_columns
 from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.parameters import Columns, GridColumns, SmallMatrices, TallColumns
-from portagpu.blas.factorisations.row_swap_kernels import SwapPlan, swap_rows
+from portagpu.blas.factorisations.row_swap_kernels import SwapPlan, exchange_rows, swap_rows
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.vector_types import vector_type
@@ -91,7 +91,16 @@ def _factor_columns(
     small = SmallMatrices.predict(a.context.capabilities, m, n, a.dtype)
     if small is not None and before == 0 and pivots.shape[-1] == min(m, n):
         rows = 1 << small.doublings
-        sizes = SmallPlan(rows, small.doublings, small.matrices, types.number, types.real, types.is_complex)
+        sizes = SmallPlan(
+            rows=rows,
+            doublings=small.doublings,
+            chunk=small.chunk,
+            matrices=small.matrices,
+            number=types.number,
+            real=types.real,
+            is_complex=types.is_complex,
+            along=order_of(a) == "C",
+        )
         factor_small_matrices[-(-count // small.matrices), rows * small.matrices, stream](
             strided(a, kind), kind(m), kind(n), kind(count), pivots, info, sizes
         )
@@ -120,6 +129,7 @@ def _factor_columns(
         real=types.real,
         is_complex=types.is_complex,
         along=order_of(a) == "C",
+        lines=order_of(a) == "F",
     )
     factor_columns[-(-count // how.matrices), how.threads * how.matrices, stream](
         strided(a, kind),
@@ -150,29 +160,22 @@ def _swap(
     if a.size == 0:
         return
     count, (n, m) = batch_of(a), a.shape[-2:]
-    kind = index_kind(a)
+    kind, along = index_kind(a), order_of(a) == "C"
     plan = SwapPlan(
         chunk=how.chunk,
         columns=how.strip,
         threads=how.strip_threads,
+        lanes=how.lanes,
         number=number_types(a.dtype).number,
         backward=backward,
-        # one thread has no neighbours, and divisions by a constant are cheap
-        along=order_of(a) == "C" or how.strip_threads == 1,
+        along=along,
     )
-    swap_rows[-(-m // how.strip) * count, how.strip_threads, stream](
-        strided(a, kind),
-        kind(n),
-        kind(m),
-        kind(count),
-        pivots,
-        np.int32(begin),
-        np.int32(end),
-        np.int32(first),
-        kind(m),
-        kind(0),
-        plan,
-    )
+    named = (kind(n), kind(m), kind(count), pivots, np.int32(begin), np.int32(end), np.int32(first))
+    grid = -(-m // how.strip) * count
+    if how.strip_threads == 1:
+        exchange_rows[grid, 1, stream](strided(a, kind), *named, plan)
+    else:
+        swap_rows[grid, how.strip_threads, stream](strided(a, kind), *named, kind(m), kind(0), plan)
 
 
 def getrs(

@@ -105,6 +105,7 @@ def _exchange_others(factors: _Factors, first: int, last: int) -> None:
         chunk=factors.how.width,
         columns=factors.how.strip,
         threads=_SWAP_THREADS,
+        lanes=1,
         number=number_types(a.dtype).number,
         backward=False,
         along=order_of(a) == "C",

@@ -28,7 +28,7 @@ class LuPlan(NamedTuple):
     ``elements``: of shared memory for a matrix, 0 if the copy is in global memory; ``panel``: columns between products;
     ``threads``: of a matrix, ``across`` of them along a row when it is copied; ``lanes``: rows of a thread, side by
     side in a vector; ``matrices``: of a block; ``cell``: what a thread has of a column, ``number``: an element,
-    ``real``: a real number; ``along``: the elements of a row are side by side.
+    ``real``: a real number; ``along``: the elements of a row are side by side, ``lines``: those of a column.
     """
 
     elements: int
@@ -42,6 +42,7 @@ class LuPlan(NamedTuple):
     real: Any
     is_complex: bool
     along: bool
+    lines: bool
 
 
 class Found(NamedTuple):
@@ -54,10 +55,24 @@ class Found(NamedTuple):
 
 
 @cuda.jit(device=True)
+def _copy_line(target, to, source, begin, count, plan: cuda.constexpr):
+    """Copy neighbours in memory, by vectors."""
+    kind = type(count)
+    whole = count // kind(plan.lanes) * kind(plan.lanes)
+    for i in range(kind(0), whole, kind(plan.lanes)):
+        put(take(source, begin + i, plan.lanes), target, to + i, plan.lanes)
+    for i in range(whole, count):
+        target[to + i] = source[begin + i]
+
+
+@cuda.jit(device=True)
 def _copy_in(s, base, pitch, a, start, m, n, thread, plan: cuda.constexpr):
     """The matrix's columns to ``s[base + column * pitch + row]``."""
     kind = type(m)
-    if plan.along:
+    if plan.lines and plan.threads == 1:
+        for column in range(n):
+            _copy_line(s, base + column * pitch, a.memory, start + column * a.right, m, plan)
+    elif plan.along:
         for row in range(thread // kind(plan.across), m, kind(plan.threads // plan.across)):
             for column in range(thread % kind(plan.across), n, kind(plan.across)):
                 s[base + column * pitch + row] = a.memory[start + row * a.down + column * a.right]
@@ -71,7 +86,10 @@ def _copy_in(s, base, pitch, a, start, m, n, thread, plan: cuda.constexpr):
 def _copy_out(s, base, pitch, a, start, m, n, thread, plan: cuda.constexpr):
     """The columns back to the matrix."""
     kind = type(m)
-    if plan.along:
+    if plan.lines and plan.threads == 1:
+        for column in range(n):
+            _copy_line(a.memory, start + column * a.right, s, base + column * pitch, m, plan)
+    elif plan.along:
         for row in range(thread // kind(plan.across), m, kind(plan.threads // plan.across)):
             for column in range(thread % kind(plan.across), n, kind(plan.across)):
                 a.memory[start + row * a.down + column * a.right] = s[base + column * pitch + row]

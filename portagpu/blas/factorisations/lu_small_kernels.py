@@ -1,7 +1,8 @@
 """LU factors with partial pivoting of many small matrices, each in the registers of 16 or 32 threads; in the dialect.
 
 A thread has a row. Rows are not exchanged while a matrix is factored: a thread knows in which place its row is by now,
-and leaves it there at the end. Ties are won by the first row, as in LAPACK.
+and leaves it there at the end. Ties are won by the first row, as in LAPACK. Where the elements of a row are side by
+side in memory, they come and go by way of shared memory, so that neighbouring threads access neighbouring elements.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
@@ -23,16 +24,72 @@ _ALL = 0xFFFFFFFF
 class SmallPlan(NamedTuple):
     """What is known when the kernel is compiled.
 
-    ``rows``: threads of a matrix, 1 << ``doublings``, of which it has at most as many rows and columns; ``matrices``:
-    of a block; ``number``: an element, ``real``: a real number.
+    ``rows``: threads of a matrix, 1 << ``doublings``, of which it has at most as many rows and columns; ``chunk``:
+    columns that are in shared memory at a time, ``rows`` or a half of it and so on; ``matrices``: of a block;
+    ``number``: an element, ``real``: a real number; ``along``: the elements of a row are side by side.
     """
 
     rows: int
     doublings: int
+    chunk: int
     matrices: int
     number: Any
     real: Any
     is_complex: bool
+    along: bool
+
+
+@cuda.jit(device=True)
+def _load(x, tile, a, start, group, lane, height, width, plan: cuda.constexpr):
+    """A thread's row; zeros beyond the matrix."""
+    kind = type(start)
+    rows, chunk = plan.rows, plan.chunk
+    pitch = np.uint32(chunk + 1)
+    if plan.along:
+        for part in cuda.unroll(range(rows // chunk)):
+            column = part * chunk + np.int32(lane % np.uint32(chunk))
+            for step in cuda.unroll(range(chunk)):
+                line = step * (rows // chunk) + np.int32(lane // np.uint32(chunk))
+                x[part * chunk + step] = plan.number(0)
+                if line < height and column < width:
+                    x[part * chunk + step] = a.memory[start + kind(line) * a.down + kind(column) * a.right]
+            for step in cuda.unroll(range(chunk)):
+                line = np.uint32(step * (rows // chunk)) + lane // np.uint32(chunk)
+                tile[(group * np.uint32(rows) + line) * pitch + lane % np.uint32(chunk)] = x[part * chunk + step]
+            cuda.syncwarp()
+            for w in cuda.unroll(range(chunk)):
+                x[part * chunk + w] = tile[(group * np.uint32(rows) + lane) * pitch + np.uint32(w)]
+            cuda.syncwarp()
+    else:
+        for w in cuda.unroll(range(rows)):
+            x[w] = plan.number(0)
+            if np.int32(lane) < height and w < width:
+                x[w] = a.memory[start + kind(lane) * a.down + kind(w) * a.right]
+
+
+@cuda.jit(device=True)
+def _store(x, tile, a, start, group, lane, at, height, width, own, plan: cuda.constexpr):
+    """A thread's row to its place, if the matrix is the block's ``own``."""
+    kind = type(start)
+    rows, chunk = plan.rows, plan.chunk
+    pitch = np.uint32(chunk + 1)
+    if plan.along:
+        for part in cuda.unroll(range(rows // chunk)):
+            for w in cuda.unroll(range(chunk)):
+                tile[(group * np.uint32(rows) + np.uint32(at)) * pitch + np.uint32(w)] = x[part * chunk + w]
+            cuda.syncwarp()
+            column = part * chunk + np.int32(lane % np.uint32(chunk))
+            for step in cuda.unroll(range(chunk)):
+                line = step * (rows // chunk) + np.int32(lane // np.uint32(chunk))
+                if own and line < height and column < width:
+                    a.memory[start + kind(line) * a.down + kind(column) * a.right] = tile[
+                        (group * np.uint32(rows) + np.uint32(line)) * pitch + lane % np.uint32(chunk)
+                    ]
+            cuda.syncwarp()
+    else:
+        for w in cuda.unroll(range(rows)):
+            if own and at < height and w < width:
+                a.memory[start + kind(at) * a.down + kind(w) * a.right] = x[w]
 
 
 @cuda.jit(device=True)
@@ -75,10 +132,8 @@ def factor_small_matrices(a, m, n, count, pivots, info, plan: cuda.constexpr):
     own = given < count
     start = a.first + matrix * a.batch
     height, width = np.int32(m), np.int32(n)
-    for w in cuda.unroll(range(rows)):
-        x[w] = plan.number(0)
-        if np.int32(lane) < height and w < width:
-            x[w] = a.memory[start + kind(lane) * a.down + kind(w) * a.right]
+    tile = cuda.shared.array(plan.matrices * rows * (plan.chunk + 1) if plan.along else 1, plan.number)
+    _load(x, tile, a, start, group, lane, height, width, plan)
     at = np.int32(lane)
     pivot_row = np.int32(0)
     failed = np.int32(0)
@@ -113,10 +168,8 @@ def factor_small_matrices(a, m, n, count, pivots, info, plan: cuda.constexpr):
                 top = _from_lane(x[w], holder, plan)
                 if below:
                     x[w] -= x[j] * top
+    _store(x, tile, a, start, group, lane, at, height, width, own, plan)
     if own:
-        for w in cuda.unroll(range(rows)):
-            if at < height and w < width:
-                a.memory[start + kind(at) * a.down + kind(w) * a.right] = x[w]
         if np.int32(lane) < least:
             pivots[matrix, lane] = pivot_row
         if lane == 0 and failed > 0:

@@ -112,8 +112,8 @@ class Columns:
         """What suits a device, for m x n matrices."""
         if not caps.local_memory_dedicated:
             lanes = 1 if dtype.kind == "c" else native_lanes(caps, dtype.itemsize)
-            swaps = {"chunk": 32, "strip": 64, "strip_threads": 1}
-            return cls(width=32, panel=8, threads=1, lanes=lanes, matrices=1, elements=0, **swaps)
+            swaps = {"chunk": 32, "strip": 32, "strip_threads": 1}
+            return cls(width=64, panel=8, threads=1, lanes=lanes, matrices=1, elements=0, **swaps)
         most = min(1024, caps.max_work_group_size)
         swaps = {"chunk": 32, "strip": 32 if dtype.itemsize <= 8 else 16, "strip_threads": min(128, most)}
         shared = min(SHARED_BYTES, caps.local_memory_static) - 4096  # less what finds pivots
@@ -161,11 +161,12 @@ class TallColumns:
 class SmallMatrices:
     """How whole matrices are factored with pivots in registers of a GPU: by 1 << ``doublings`` threads of a warp each.
 
-    ``matrices``: of a block.
+    ``matrices``: of a block; ``chunk``: columns that are in shared memory at a time.
     """
 
     doublings: int
     matrices: int
+    chunk: int
 
     @classmethod
     def predict(cls, caps: Capabilities, m: int, n: int, dtype: np.dtype[Any]) -> SmallMatrices | None:
@@ -173,7 +174,8 @@ class SmallMatrices:
         doublings = 4 if max(m, n) <= 16 else 5
         if not caps.warp_instructions or max(m, n) > 32 or dtype.itemsize << doublings > _GRID_BYTES:
             return None
-        return cls(doublings=doublings, matrices=128 >> doublings)
+        chunk = 16 if dtype.itemsize <= 8 else 8
+        return cls(doublings=doublings, matrices=128 >> doublings, chunk=chunk)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

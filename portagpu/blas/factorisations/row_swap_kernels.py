@@ -1,4 +1,8 @@
-"""Exchanges of rows, as pivots say, in chunks whose rows are all read before they are written; in the dialect."""
+"""Exchanges of rows, as pivots say; in the dialect.
+
+On GPUs in chunks whose rows are all read before they are written. A block of one thread makes exchanges one after the
+other in the order of memory: column after column, which stay in the first cache, or in short pieces of rows.
+"""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
 # ruff: noqa: ANN001, ANN201, ANN202
@@ -10,18 +14,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
+from portagpu.blas.factorisations.cells import put, take
 
 
 class SwapPlan(NamedTuple):
     """What is known when the kernel is compiled.
 
-    ``chunk``: exchanges at a time; ``columns``: of a block; ``threads``; ``backward``: the last exchange comes first;
-    ``along``: the elements of a row are side by side.
+    ``chunk``: exchanges at a time; ``columns``: of a block; ``threads``; ``lanes``: columns that one thread has in a
+    vector; ``backward``: the last exchange comes first; ``along``: the elements of a row are side by side.
     """
 
     chunk: int
     columns: int
     threads: int
+    lanes: int
     number: Any
     backward: bool
     along: bool
@@ -97,3 +103,51 @@ def swap_rows(a, n, m, count, pivots, begin, end, offset, gap, wide, plan: cuda.
             if column < m and targets[line] >= 0:
                 a.memory[at + kind(targets[line] - offset) * a.down] = held[line * np.int32(width) + place]
         cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def _pivot(pivots, matrix, i, offset, n):
+    """The row that row i is exchanged with, the nearest one if there is no such row."""
+    return max(offset, min(pivots[matrix, i], offset + np.int32(n) - 1))
+
+
+@cuda.jit
+def exchange_rows(a, n, m, count, pivots, begin, end, offset, plan: cuda.constexpr):
+    """As `swap_rows`, by blocks of one thread."""
+    kind = type(m)
+    width = plan.columns
+    strips = (m + kind(width - 1)) // kind(width)
+    block = kind(cuda.blockIdx.x)
+    matrix = block // strips
+    column0 = block % strips * kind(width)
+    held = min(kind(width), m - column0)
+    corner = a.first + matrix * a.batch + column0 * a.right
+    steps = end - begin
+    if plan.along:
+        for step in range(steps):
+            i = end - 1 - step if plan.backward else begin + step
+            other = _pivot(pivots, matrix, i, offset, n)
+            one, two = corner + kind(i - offset) * a.down, corner + kind(other - offset) * a.down
+            if i != other and held == kind(width):
+                for part in cuda.unroll(range(width // plan.lanes)):
+                    place = kind(part * plan.lanes)
+                    upper, lower = take(a.memory, one + place, plan.lanes), take(a.memory, two + place, plan.lanes)
+                    put(lower, a.memory, one + place, plan.lanes)
+                    put(upper, a.memory, two + place, plan.lanes)
+            elif i != other:
+                for column in range(held):
+                    value = a.memory[one + column]
+                    a.memory[one + column] = a.memory[two + column]
+                    a.memory[two + column] = value
+    else:
+        for column in range(held):
+            top = corner + column * a.right
+            following = a.right if column + kind(1) < held else kind(0)
+            for step in range(steps):
+                i = end - 1 - step if plan.backward else begin + step
+                other = _pivot(pivots, matrix, i, offset, n)
+                one, two = top + kind(i - offset) * a.down, top + kind(other - offset) * a.down
+                cuda.prefetch(a.memory, two + following)
+                value = a.memory[one]
+                a.memory[one] = a.memory[two]
+                a.memory[two] = value

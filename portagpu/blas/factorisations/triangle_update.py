@@ -7,6 +7,7 @@ from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.operands import with_strides
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.engine import gemm
+from portagpu.blas.gemm.triangles import multiply_triangle
 from portagpu.blas.level3.strided_memory import Strided, index_kind, strided
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
@@ -19,8 +20,10 @@ def subtract_product(c: DeviceNDArray, x: DeviceNDArray, y: DeviceNDArray, strea
 
     c: (n, n), x: (n, k), y: (k, n), or batches of them. The triangle is cut into squares, those of one size (``size``,
     twice that, ...) in one batch, and triangles of ``size`` rows on the diagonal, which are subtracted from a whole
-    product.
+    product; or a variant leaves out what is beyond the triangle.
     """
+    if c.ndim == 2 and multiply_triangle(x, y, c, stream, lower=True, alpha=-1.0, beta=1.0):
+        return
     n = c.shape[-1]
     if c.ndim == 3:
         _subtract_from_batch(c, x, y, stream, size)

@@ -9,6 +9,7 @@ import numpy as np
 
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.level1 import reductions
+from portagpu.blas.replay.host_trace import new_host, number_in
 from portagpu.blas.scipy_arguments import Routine, in_dtype
 from portagpu.blas.scipy_vectors import count, section
 from portagpu.errors import ShapeError
@@ -71,9 +72,9 @@ def _reduced(name: str, call: Any, routine: Routine, vectors: dict[str, Any], st
     if x.size == 0:  # no element is the largest
         nothing = np.array(-1 if name == "amax" else 0, dtype)
         return to_device(nothing, context=x.context) if on_it else nothing.item()
-    result: Any = device_array((1,), dtype, context=x.context) if on_it else np.empty(1, dtype)
+    result: Any = device_array((1,), dtype, context=x.context) if on_it else new_host((1,), dtype)
     on_device(call, stream, reads=vectors, results={"result": result})
-    return result.reshape(()) if on_it else result.item()
+    return result.reshape(()) if on_it else number_in(result)
 
 
 sdot = in_dtype(

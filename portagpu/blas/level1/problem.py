@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-_SIZES = {
-    "float16": 2,
-    "bfloat16": 2,
-    "float32": 4,
-    "float64": 8,
-    "complex64": 8,
-    "complex128": 16,
-}
+from portagpu.blas.gemm.core.problem import ITEM_SIZES
 
 MAPS = {"copy": 2, "scal": 2, "axpy": 3, "swap": 4, "rot": 4}
 """Elementwise routines, and how often each element of a vector is read or written."""
@@ -45,7 +38,7 @@ class VectorProblem:
     @property
     def itemsize(self) -> int:
         """Bytes of an element."""
-        return _SIZES[self.dtype]
+        return ITEM_SIZES[self.dtype]
 
     @property
     def parts(self) -> int:
@@ -65,7 +58,7 @@ class VectorProblem:
     @property
     def number_size(self) -> int:
         """Bytes of a number in memory."""
-        return _SIZES[self.number]
+        return ITEM_SIZES[self.number]
 
     @property
     def nbytes(self) -> int:

@@ -17,13 +17,16 @@ from portagpu.blas.gemm.variants.vector.kernels import sum_of_lanes
 from portagpu.blas.level2.products.form import LOWER, UNIT
 from portagpu.blas.level2.products.lines import start_of
 
+_WARP = 32
+_AT_ONCE = 8  # loads of a thread
+
 
 class Solve(NamedTuple):
     """What is known of a solve when its kernel is compiled.
 
-    ``width``: unknowns of a step; ``threads`` of a block; ``rows``: elements of a row lie side by side, else those of a
-    column; ``lanes``: real elements taken at once by a thread, or 1; ``number``: dtype of elements; ``staged``: the
-    diagonal block is brought to shared memory.
+    ``width``: unknowns of a step; ``threads`` of a block; ``warp``: the first warp alone finds a step's unknowns;
+    ``rows``: elements of a row lie side by side, else those of a column; ``lanes``: real elements taken at once by a
+    thread, or 1; ``number``: dtype of elements; ``staged``: the diagonal block is brought to shared memory.
     """
 
     width: int
@@ -34,6 +37,7 @@ class Solve(NamedTuple):
     number: Any
     is_complex: bool
     staged: bool
+    warp: bool
 
 
 class Triangle(NamedTuple):
@@ -72,39 +76,83 @@ def _element(t, i, j, solve):
 
 
 @cuda.jit(device=True)
-def _solve_diagonal(t, found, tile, step, thread, solve: cuda.constexpr):
-    """Solve for a step's unknowns: column after column, ``found`` is what is left and becomes the solution."""
+def _find(t, found, tile, step, thread, lower, unit, crew: cuda.constexpr, solve: cuda.constexpr):
+    """Column after column by ``crew`` threads; a value that was found is left when nobody reads its place any more."""
     kind = type(step.begin)
     held = step.end - step.begin
-    lower, unit = t.m.shape == LOWER, t.m.diagonal == UNIT
-    if solve.staged:
-        for place in range(thread, held * held, kind(solve.threads)):
-            row = place // held if solve.rows else place % held
-            column = place % held if solve.rows else place // held
-            if (column <= row) == lower or column == row:
-                tile[row * (solve.width + 1) + column] = _element(t, step.begin + row, step.begin + column, solve)
+    known = solve.number(0)
+    before = kind(0)
     for turn in range(kind(0), held, kind(1)):
         j = turn if lower else held - 1 - turn
-        if solve.threads > 1:
+        if solve.warp:
+            cuda.syncwarp()
+        elif crew > 1:
             cuda.syncthreads()
-        if not unit:
-            if thread == 0:
-                if solve.staged:
-                    found[j] = found[j] / tile[j * (solve.width + 1) + j]
-                else:
-                    found[j] = found[j] / _element(t, step.begin + j, step.begin + j, solve)
-            if solve.threads > 1:
-                cuda.syncthreads()
+        if thread == 0 and turn > 0:
+            found[before] = known
         known = found[j]
+        before = j
+        if not unit:
+            if solve.staged:
+                known = known / tile[j * (solve.width + 1) + j]
+            else:
+                known = known / _element(t, step.begin + j, step.begin + j, solve)
         first = j + 1 if lower else kind(0)
         last = held if lower else j
-        for i in range(first + thread, last, kind(solve.threads)):
+        for i in range(first + thread, last, kind(crew)):
             if solve.staged:
                 found[i] -= tile[i * (solve.width + 1) + j] * known
             else:
                 found[i] -= _element(t, step.begin + i, step.begin + j, solve) * known
+    if solve.warp:
+        cuda.syncwarp()
+    elif crew > 1:
+        cuda.syncthreads()
+    if thread == 0:
+        found[before] = known
+
+
+@cuda.jit(device=True)
+def _solve_diagonal(t, found, tile, step, thread, solve: cuda.constexpr):
+    """Solve for a step's unknowns: column after column, ``found`` is what is left and becomes the solution."""
+    lower, unit = t.m.shape == LOWER, t.m.diagonal == UNIT
+    kind = type(thread)
+    if solve.staged:
+        _stage(t, tile, step, thread, lower, solve)
+        cuda.syncthreads()
+    if not solve.warp:
+        _find(t, found, tile, step, thread, lower, unit, solve.threads, solve)
+    elif thread < kind(_WARP):
+        _find(t, found, tile, step, thread, lower, unit, _WARP, solve)
     if solve.threads > 1:
         cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def _stage(t, tile, step, thread, lower, solve: cuda.constexpr):
+    """The diagonal block to shared memory; loads in groups, since a thread would wait for each one."""
+    kind = type(step.begin)
+    held = step.end - step.begin
+    part = cuda.local.array(_AT_ONCE, solve.number)
+    for begin in range(kind(0), held * held, kind(solve.threads * _AT_ONCE)):
+        for u in cuda.unroll(range(_AT_ONCE)):
+            place = begin + kind(u * solve.threads) + thread
+            row, column = _row_and_column(place, held, solve)
+            part[u] = solve.number(0)
+            if row < held and column < held and ((column <= row) == lower or column == row):
+                part[u] = _element(t, step.begin + row, step.begin + column, solve)
+        for u in cuda.unroll(range(_AT_ONCE)):
+            place = begin + kind(u * solve.threads) + thread
+            row, column = _row_and_column(place, held, solve)
+            if row < held and column < held:
+                tile[row * (solve.width + 1) + column] = part[u]
+
+
+@cuda.jit(device=True)
+def _row_and_column(place, held, solve: cuda.constexpr):
+    """Of an element of the diagonal block, by its number: neighbours in memory follow one another."""
+    line, other = place // held, place % held
+    return (line, other) if solve.rows else (other, line)
 
 
 @cuda.jit(device=True)
@@ -113,7 +161,18 @@ def _take(t, left, found, i, step, solve):
     kind = type(i)
     total = solve.number(0)
     place = start_of(t.m, i if solve.rows else step.begin) + (step.begin if solve.rows else i)
-    for j in range(kind(0), step.end - step.begin, kind(1)):
+    held = step.end - step.begin
+    done = kind(0)
+    if solve.threads > 1:  # loads in groups, since a thread would wait for each one
+        part = cuda.local.array(_AT_ONCE, solve.number)
+        done = held // kind(_AT_ONCE) * kind(_AT_ONCE)
+        for group in range(kind(0), done, kind(_AT_ONCE)):
+            for u in cuda.unroll(range(_AT_ONCE)):
+                part[u] = _value(t, place, solve)
+                place += kind(1) if solve.rows else t.m.pitch + (step.begin + group + kind(u)) * t.m.growth
+            for u in cuda.unroll(range(_AT_ONCE)):
+                total += part[u] * found[group + kind(u)]
+    for j in range(done, held, kind(1)):
         total += _value(t, place, solve) * found[j]
         place += kind(1) if solve.rows else t.m.pitch + (step.begin + j) * t.m.growth  # the next line
     left[i] -= total

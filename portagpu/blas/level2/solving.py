@@ -79,11 +79,12 @@ def _solve_of(dtype: np.dtype[Any], caps: Capabilities) -> Solve:
     if not caps.local_memory_dedicated:
         lanes = 1 if is_complex else native_lanes(caps, dtype.itemsize)
         vector = None if is_complex else vector_type(dtype.name, lanes)
-        return Solve(width=_WIDTH_OF_WALK, threads=1, lanes=lanes, vector=vector, staged=False, **known)
+        return Solve(width=_WIDTH_OF_WALK, threads=1, lanes=lanes, vector=vector, staged=False, warp=False, **known)
     while width > 8 and width * (width + 1) * dtype.itemsize > min(_STAGED_BYTES, caps.local_memory_static // 2):
         width //= 2
     threads = min(_THREADS, caps.max_work_group_size)
-    return Solve(width=width, threads=threads, lanes=1, vector=None, staged=True, **known)
+    warp = caps.warp_instructions and threads > 32
+    return Solve(width=width, threads=threads, lanes=1, vector=None, staged=True, warp=warp, **known)
 
 
 def _strip(rows: int, solve: Solve, caps: Capabilities) -> int:

@@ -11,11 +11,14 @@ from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.vector_registers import native_lanes
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
+from portagpu.blas.level3.strip_kernels import substitute_strips
 from portagpu.blas.level3.triangular_kernels import SubstitutionPlan, substitute
 from portagpu.device.capabilities import Capabilities
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
+_STRIPS = 8  # of a thread on CPUs, at most: it copies a block's triangle once
+_SHARES = 4  # of a compute unit, if there are so many strips
 _SHARED_BYTES = 48 * 1024  # that every GPU's block can have, so that several blocks fit into a unit
 
 
@@ -40,7 +43,7 @@ class Substitution:
         """What suits a device, for n rows and m columns."""
         if not caps.local_memory_dedicated:
             lanes = 1 if dtype.kind == "c" else native_lanes(caps, dtype.itemsize)
-            return cls(rows=64, together=8, columns=1, vectors=1 if m <= lanes else 2, lanes=lanes, matrices=1)
+            return cls(rows=64, together=8, columns=1, vectors=1 if m <= 2 * lanes else 2, lanes=lanes, matrices=1)
         rows = 64 if n > 32 else 32 if n > 16 else 16
         columns = 8 if m <= 8 else 16 if m <= 16 else 32
         together = 8
@@ -79,6 +82,7 @@ def substitute_blocks(
         matrices=how.matrices,
         cell=vector_type(name, how.lanes) if how.lanes > 1 else number,
         number=number,
+        itemsize=b.itemsize,
         is_complex=b.dtype.kind == "c",
         unit=unit,
         conjugate=conjugate,
@@ -86,12 +90,16 @@ def substitute_blocks(
         b_along=order_of(b) == "C",
     )
     strips = -(-m // (how.columns * how.vectors * how.lanes))
-    substitute[strips * -(-batch // how.matrices), how.columns * how.matrices, stream](
+    arguments = (
         strided(a, kind, backwards=() if lower else (-2, -1)),
         strided(b, kind, backwards=() if lower else (-2,)),
         kind(n),
         kind(m),
         kind(batch),
         number(alpha if number(0).dtype.kind == "c" else np.real(alpha)),
-        plan,
     )
+    if how.columns > 1:
+        substitute[strips * -(-batch // how.matrices), how.columns * how.matrices, stream](*arguments, plan)
+        return
+    share = max(1, min(_STRIPS, strips // (_SHARES * b.context.capabilities.compute_units)))
+    substitute_strips[-(-strips // share) * batch, 1, stream](*arguments, kind(share), plan)

@@ -1,8 +1,7 @@
-"""Triangular systems of few rows by substitution; in the dialect.
+"""Triangular systems of few rows by substitution on GPUs; in the dialect. For CPUs see `strip_kernels`.
 
-A thread has a column of the right sides, or on CPUs vectors of neighbouring columns, and finds ``together`` rows of
-the solution at a time in registers, from those before. A block's columns are in shared memory, or in a thread's own
-where the block is one thread.
+A thread has a column of the right sides, and finds ``together`` rows of the solution at a time in registers, from those
+before. A block's columns are in shared memory.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
@@ -12,11 +11,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from portagpu import cuda
 from portagpu.blas.gemm.kernels.epilogue import multiply_add
-from portagpu.blas.gemm.variants.vector.kernels import gathered
 
 _AT_ONCE = 8  # loads of a thread
 
@@ -40,6 +36,7 @@ class SubstitutionPlan(NamedTuple):
     matrices: int
     cell: Any
     number: Any
+    itemsize: int
     is_complex: bool
     unit: bool
     conjugate: bool
@@ -48,7 +45,7 @@ class SubstitutionPlan(NamedTuple):
 
 
 @cuda.jit(device=True)
-def _coefficient(a, start, row, column, n, plan: cuda.constexpr):
+def coefficient(a, start, row, column, n, plan: cuda.constexpr):
     """An element of the lower triangle; those of a unit matrix beyond it."""
     if plan.unit and row == column:
         return plan.number(1)
@@ -71,99 +68,42 @@ def _place_of(number, row0, plan: cuda.constexpr):
 
 @cuda.jit(device=True)
 def _stage(panel, base, a, start, row0, n, thread, plan: cuda.constexpr):
-    """Rows from ``row0`` on, up to the diagonal, to ``panel[base + column * together + row]``."""
+    """Rows from ``row0`` on, up to the diagonal, to ``panel[base + column * together + row]``.
+
+    Loads come in groups, since a thread would wait for each one.
+    """
     together = plan.together
     kind = type(n)
     width = row0 + kind(together)
-    if plan.columns > 1:  # loads in groups, since a thread would wait for each one
-        part = cuda.local.array(_AT_ONCE, plan.number)
-        for first in range(kind(0), width * kind(together), kind(plan.columns * _AT_ONCE)):
-            for u in cuda.unroll(range(_AT_ONCE)):
-                row, column = _place_of(first + kind(u * plan.columns) + thread, row0, plan)
-                part[u] = plan.number(0)
-                if column < width:
-                    part[u] = _coefficient(a, start, row, column, n, plan)
-            for u in cuda.unroll(range(_AT_ONCE)):
-                row, column = _place_of(first + kind(u * plan.columns) + thread, row0, plan)
-                if column < width:
-                    panel[base + column * kind(together) + (row - row0)] = part[u]
-    elif plan.a_along:
-        for r in cuda.unroll(range(together)):
-            for k in range(thread, width, kind(plan.columns)):
-                panel[base + k * kind(together) + kind(r)] = _coefficient(a, start, row0 + kind(r), k, n, plan)
-    else:
-        for e in range(thread, width * kind(together), kind(plan.columns)):
-            row = row0 + e % kind(together)
-            panel[base + e] = _coefficient(a, start, row, e // kind(together), n, plan)
+    part = cuda.local.array(_AT_ONCE, plan.number)
+    for first in range(kind(0), width * kind(together), kind(plan.columns * _AT_ONCE)):
+        for u in cuda.unroll(range(_AT_ONCE)):
+            row, column = _place_of(first + kind(u * plan.columns) + thread, row0, plan)
+            part[u] = plan.number(0)
+            if column < width:
+                part[u] = coefficient(a, start, row, column, n, plan)
+        for u in cuda.unroll(range(_AT_ONCE)):
+            row, column = _place_of(first + kind(u * plan.columns) + thread, row0, plan)
+            if column < width:
+                panel[base + column * kind(together) + (row - row0)] = part[u]
 
 
 @cuda.jit(device=True)
-def _read(b, at, held, plan: cuda.constexpr):
-    """A cell of a row: ``held`` columns of it exist."""
-    if plan.lanes == 1:
-        return b.memory[at] if held > 0 else plan.number(0)
-    if plan.b_along and held >= plan.lanes:
-        return plan.cell(cuda.vload(b.memory, at, plan.lanes))
-    return gathered(b.memory, at, b.right, held, plan.cell)
+def _cell_of(step, thread, plan: cuda.constexpr):
+    """Row and column of what a thread fetches in a step: neighbours in memory are those of neighbouring threads."""
+    kind = type(step)
+    if plan.b_along:
+        return step, thread
+    number = step * kind(plan.columns) + thread
+    return number % kind(plan.rows), number // kind(plan.rows)
 
 
 @cuda.jit(device=True)
-def _write(cell, b, at, held, plan: cuda.constexpr):
-    """Store a cell, as `_read` reads it."""
-    if plan.lanes == 1:
-        if held > 0:
-            b.memory[at] = cell
-    elif plan.b_along and held >= plan.lanes:
-        cuda.vstore(cell, b.memory, at)
-    else:
-        for lane in cuda.unroll(range(plan.lanes)):
-            if lane < held:
-                b.memory[at + type(at)(lane) * b.right] = cell[lane]
+def _fetch(x, base, b, start, n, m, first, thread, scale, plan: cuda.constexpr):
+    """Right sides to ``x``, times a factor, zeros where there are none; loads in groups, as of `_stage`.
 
-
-@cuda.jit(device=True)
-def _held(m, column):
-    """Columns from one on, 0 if there are none."""
-    return np.int64(m) - np.int64(column)
-
-
-@cuda.jit(device=True)
-def _fetch_lines(x, lines, b, start, n, m, first, scale, plan: cuda.constexpr):
-    """`_fetch` of one thread where neighbours of a column are side by side: columns by way of ``lines``.
-
-    A vector's lanes are columns, and lines of the cache that are a power of two apart would drive each other out.
+    first: the block's first column; base: of the matrix in x.
     """
-    kind = type(n)
-    width = kind(plan.vectors * plan.lanes)
-    held = min(width, m - first)
-    for j in range(held):
-        for i in range(n):
-            lines[i * width + j] = b.memory[start + i * b.down + (first + j) * b.right]
-    for j in range(held, width):
-        for i in range(n):
-            lines[i * width + j] = plan.number(0)
-    for i in range(n):
-        for v in cuda.unroll(range(plan.vectors)):
-            cell = cuda.vload(lines, i * width + kind(v * plan.lanes), plan.lanes)
-            x[i * kind(plan.pitch) + kind(v)] = plan.cell(cell * plan.cell(scale))
-
-
-@cuda.jit(device=True)
-def _leave_lines(x, lines, b, start, n, m, first, plan: cuda.constexpr):
-    """`_leave` to where `_fetch_lines` reads."""
-    kind = type(n)
-    width = kind(plan.vectors * plan.lanes)
-    for i in range(n):
-        for v in cuda.unroll(range(plan.vectors)):
-            cuda.vstore(x[i * kind(plan.pitch) + kind(v)], lines, i * width + kind(v * plan.lanes))
-    for j in range(min(width, m - first)):
-        for i in range(n):
-            b.memory[start + i * b.down + (first + j) * b.right] = lines[i * width + j]
-
-
-@cuda.jit(device=True)
-def _fetch_in_groups(x, base, b, start, n, m, first, thread, scale, plan: cuda.constexpr):
-    """`_fetch` of many threads: loads in groups, since a thread would wait for each one."""
     kind = type(n)
     part = cuda.local.array(_AT_ONCE, plan.number)
     whole = (n + kind(plan.together - 1)) // kind(plan.together) * kind(plan.together)
@@ -180,58 +120,13 @@ def _fetch_in_groups(x, base, b, start, n, m, first, thread, scale, plan: cuda.c
 
 
 @cuda.jit(device=True)
-def _cell_of(step, thread, plan: cuda.constexpr):
-    """Row and column of what a thread fetches in a step: neighbours in memory are those of neighbouring threads."""
-    kind = type(step)
-    if plan.b_along:
-        return step, thread
-    number = step * kind(plan.columns) + thread
-    return number % kind(plan.rows), number // kind(plan.rows)
-
-
-@cuda.jit(device=True)
-def _fetch(x, lines, base, b, start, n, m, first, thread, scale, plan: cuda.constexpr):
-    """Right sides to ``x``, times a factor, zeros where there are none.
-
-    first: the block's first column; base: of the matrix in x.
-    """
-    kind = type(n)
-    pitch = kind(plan.pitch)
-    if plan.columns > 1:
-        _fetch_in_groups(x, base, b, start, n, m, first, thread, scale, plan)
-        return
-    if plan.lanes > 1 and not plan.b_along:
-        _fetch_lines(x, lines, b, start, n, m, first, scale, plan)
-    else:
-        for i in range(n):
-            for v in cuda.unroll(range(plan.vectors)):
-                column = first + (thread + kind(v * plan.columns)) * kind(plan.lanes)
-                cell = _read(b, start + i * b.down + column * b.right, _held(m, column), plan)
-                x[base + i * pitch + thread + kind(v * plan.columns)] = plan.cell(cell * plan.cell(scale))
-    whole = (n + kind(plan.together - 1)) // kind(plan.together) * kind(plan.together)
-    for i in range(n, whole):
-        for v in cuda.unroll(range(plan.vectors)):
-            x[base + i * pitch + thread + kind(v * plan.columns)] = plan.cell(0)
-
-
-@cuda.jit(device=True)
-def _leave(x, lines, base, b, start, n, m, first, thread, plan: cuda.constexpr):
+def _leave(x, base, b, start, n, m, first, thread, plan: cuda.constexpr):
     """Solutions to where the right sides were."""
     kind = type(n)
-    pitch = kind(plan.pitch)
-    if plan.columns == 1 and plan.lanes > 1 and not plan.b_along:
-        _leave_lines(x, lines, b, start, n, m, first, plan)
-    elif plan.columns == 1 or plan.b_along:
-        for i in range(n):
-            for v in cuda.unroll(range(plan.vectors)):
-                column = first + (thread + kind(v * plan.columns)) * kind(plan.lanes)
-                cell = x[base + i * pitch + thread + kind(v * plan.columns)]
-                _write(cell, b, start + i * b.down + column * b.right, _held(m, column), plan)
-    else:
-        for j in range(kind(plan.columns * plan.vectors)):
-            for i in range(thread, n, kind(plan.columns)):
-                cell = x[base + i * pitch + j]
-                _write(cell, b, start + i * b.down + (first + j) * b.right, _held(m, first + j), plan)
+    for step in range(kind(plan.rows)):
+        i, j = _cell_of(step, thread, plan)
+        if i < n and first + j < m:
+            b.memory[start + i * b.down + (first + j) * b.right] = x[base + i * kind(plan.pitch) + j]
 
 
 @cuda.jit(device=True)
@@ -248,7 +143,7 @@ def _substitute(x, base, panel, panel_base, row0, thread, acc, plan: cuda.conste
         for v in cuda.unroll(range(vectors)):
             value = x[own + k * pitch + kind(v * plan.columns)]
             at = panel_base + k * kind(together)
-            if plan.columns == 1 or plan.is_complex:
+            if plan.is_complex:
                 for r in cuda.unroll(range(together)):
                     acc[r, v] = multiply_add(plan.cell(-panel[at + kind(r)]), value, acc[r, v], plan.is_complex)
             else:
@@ -280,14 +175,8 @@ def substitute(a, b, n, m, count, scale, plan: cuda.constexpr):
     together = plan.together
     cells = plan.rows * plan.pitch
     acc = cuda.local.array((together, plan.vectors), plan.cell)
-    if plan.columns * plan.matrices == 1:
-        x = cuda.local.array(cells, plan.cell)
-        panel = cuda.local.array(plan.rows * together, plan.number)
-        lines = cuda.local.array(1 if plan.b_along else plan.rows * plan.vectors * plan.lanes, plan.number)
-    else:
-        lines = plan.number(0)
-        x = cuda.shared.array(cells * plan.matrices, plan.cell)
-        panel = cuda.shared.array(plan.rows * together * plan.matrices, plan.number, alignment=64)
+    x = cuda.shared.array(cells * plan.matrices, plan.cell)
+    panel = cuda.shared.array(plan.rows * together * plan.matrices, plan.number, alignment=64)
     thread = kind(cuda.threadIdx.x) % kind(plan.columns)
     group = kind(cuda.threadIdx.x) // kind(plan.columns)
     width = kind(plan.columns * plan.vectors * plan.lanes)
@@ -298,15 +187,12 @@ def substitute(a, b, n, m, count, scale, plan: cuda.constexpr):
     own = block // strips * kind(plan.matrices) + group < count
     base, panel_base = group * kind(cells), group * kind(plan.rows * together)
     a_start, b_start = a.first + matrix * a.batch, b.first + matrix * b.batch
-    _fetch(x, lines, base, b, b_start, n, m, first, thread, scale, plan)
+    _fetch(x, base, b, b_start, n, m, first, thread, scale, plan)
     for row0 in range(kind(0), n, kind(together)):
-        if plan.columns * plan.matrices > 1:
-            cuda.syncthreads()
-        _stage(panel, panel_base, a, a_start, row0, n, thread, plan)
-        if plan.columns * plan.matrices > 1:
-            cuda.syncthreads()
-        _substitute(x, base, panel, panel_base, row0, thread, acc, plan)
-    if plan.columns * plan.matrices > 1:
         cuda.syncthreads()
+        _stage(panel, panel_base, a, a_start, row0, n, thread, plan)
+        cuda.syncthreads()
+        _substitute(x, base, panel, panel_base, row0, thread, acc, plan)
+    cuda.syncthreads()
     if own:
-        _leave(x, lines, base, b, b_start, n, m, first, thread, plan)
+        _leave(x, base, b, b_start, n, m, first, thread, plan)

@@ -8,6 +8,7 @@ from portagpu.blas.gemm.batching import multiply
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.operands import with_strides
+from portagpu.blas.gemm.triangles import multiply_triangle
 from portagpu.blas.level3.triangle_kernels import SUMS
 from portagpu.blas.level3.triangles import scratch, update
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -77,6 +78,8 @@ def triangular_product(
         c = swapped(c)
         triangular_product(flipped, c, stream, lower=True, beta=beta, added=added, real_diagonal=real_diagonal)
         return
+    if _by_triangles(terms, c, stream, beta):
+        return
     n = c.shape[-1]
     how = Halving.predict(n)
     _diagonal(terms, c, stream, how, beta, added, real_diagonal)
@@ -102,6 +105,18 @@ def triangular_product(
     rest = tuple(term.part(done, n, done, n) for term in terms)
     corner = c[..., done:, done:]
     triangular_product(rest, corner, stream, lower=True, beta=beta, added=added, real_diagonal=real_diagonal)
+
+
+def _by_triangles(terms: tuple[Terms, ...], c: DeviceNDArray, stream: Stream, beta: complex) -> bool:
+    """Enqueue a lower triangle's terms one after the other, if a variant computes triangles."""
+    factor = beta
+    for term in terms if c.ndim == 2 else ():
+        if not multiply_triangle(term.left, term.right, c, stream, lower=True, alpha=term.alpha, beta=factor):
+            break  # of the first one, or never: terms have the same shapes
+        factor = 1.0
+    else:
+        return c.ndim == 2
+    return False
 
 
 def _diagonal(

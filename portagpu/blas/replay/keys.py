@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.host_memory import Span
+from portagpu.runtime.arrays.overlap import host_key
 from portagpu.runtime.execution.stream import Stream
+from portagpu.runtime.replay.host_calls import HostArray, arranged
 
 _FLOATS = (float, np.float16, np.float32, np.float64)
 _COMPLEX = (complex, np.complex64, np.complex128)
@@ -19,16 +22,19 @@ _PLAIN = (int, str, bool, type(None))
 class CallKey:
     """Arguments of a call, taken apart: its ``arrays``, ``facts`` that are equal for calls of the same launches, and
     its ``factors``, numbers that launches may be made again without: alpha, beta; the parts of complex ones apart.
+    ``host_arrays``: NumPy's, whose ``spans`` of memory are known once they are `arranged`.
 
     Factors of 0, 1 and -1, which routines treat apart, and those that are not finite are among the facts.
     """
 
-    __slots__ = ("arrays", "factors", "facts")
+    __slots__ = ("arrays", "factors", "facts", "host_arrays", "spans")
 
     def __init__(self, *facts: Any) -> None:
         self.facts: list[Any] = list(facts)
         self.arrays: list[DeviceNDArray] = []
         self.factors: list[float] = []
+        self.host_arrays: list[HostArray] = []
+        self.spans: list[Span] = []
 
     def add(self, values: Iterable[Any]) -> bool:
         """Take arguments in; False where calls with them cannot be told apart."""
@@ -43,6 +49,11 @@ class CallKey:
                 layout = value.layout_token or (value.type_key, value.is_large)
                 facts += (layout, value.shape, value.strides, value.offset, shared)
                 self.arrays.append(value)
+            elif kind is np.ndarray:
+                if not value.size:
+                    return False
+                facts += (value.dtype, value.shape, value.strides, value.flags.writeable)
+                self.host_arrays.append(value)
             elif kind in _PLAIN:
                 facts += (kind, value)
             elif kind in _FLOATS:
@@ -60,6 +71,15 @@ class CallKey:
             else:
                 return False
         return True
+
+    def arrange(self) -> None:
+        """Find out where the host's arrays lie; how they share memory is among the facts."""
+        arrays = self.host_arrays
+        self.spans, arrangement = arranged(arrays, [x.flags.writeable for x in arrays])
+        self.facts.append(arrangement)
+        if len(self.spans) < len(arrays):  # kernels are told which arrays may overlap
+            owners = [host_key(x) for x in arrays]
+            self.facts.append(tuple(map(owners.index, owners)))
 
     def _add_factor(self, kind: type, value: complex) -> None:
         real, imaginary = value.real, value.imag

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.factory import ArrayFactory
@@ -12,11 +12,23 @@ _CONSTANTS = (bool, int, float, complex, str)
 Operands = tuple[DeviceNDArray, ...]
 
 
+class Leaf(Protocol):
+    """One of the things that a call returns."""
+
+    def of(self, operands: Sequence[Any]) -> Any:
+        """It, for a call that had these operands."""
+
+
 class Returned(NamedTuple):
     """An array that a call returns: an operand, by its number, or a view of one."""
 
     operand: int
     view: ArrayFactory | None
+
+    def of(self, operands: Sequence[Any]) -> DeviceNDArray:
+        """The operand, or such a view of it."""
+        whole: DeviceNDArray = operands[self.operand]
+        return whole if self.view is None else self.view.view(whole)
 
 
 class Constant(NamedTuple):
@@ -24,16 +36,20 @@ class Constant(NamedTuple):
 
     value: Any
 
+    def of(self, operands: Sequence[Any]) -> Any:
+        """The value."""
+        return self.value
+
 
 class Several(NamedTuple):
     """A tuple that a call returns, of the kind of ``like``."""
 
     like: tuple[Any, ...]
-    parts: tuple[Recipe, ...]
+    parts: tuple[Leaf, ...]
 
-
-Recipe = Returned | Constant | Several
-"""Of what a call returns."""
+    def of(self, operands: Sequence[Any]) -> tuple[Any, ...]:
+        """The tuple."""
+        return tuple_like(self.like, (part.of(operands) for part in self.parts))
 
 
 def tuple_like(like: tuple[Any, ...], parts: Iterable[Any]) -> tuple[Any, ...]:
@@ -56,17 +72,18 @@ def _arrays_of(returned: Any) -> list[DeviceNDArray]:
     return [returned] if isinstance(returned, DeviceNDArray) else []
 
 
-def recipe(returned: Any, operands: Operands) -> Recipe:
-    """How what was returned is made of operands, new memory counted in. Raises `LookupError` where it is not."""
+def recipe(returned: Any, leaf: Callable[[Any], Leaf]) -> Leaf:
+    """How what was returned is made again; ``leaf``: of what is no tuple. Raises `LookupError` where it raises that."""
     if isinstance(returned, tuple):
         empty = tuple_like(returned, (None for _ in returned))
-        return Several(empty, tuple(recipe(x, operands) for x in returned))
-    if returned is None or type(returned) in _CONSTANTS:
-        return Constant(returned)
-    return _returned(returned, operands)
+        return Several(empty, tuple(recipe(x, leaf) for x in returned))
+    return leaf(returned)
 
 
-def _returned(x: Any, operands: Operands) -> Returned:
+def leaf_of(operands: Operands, x: Any) -> Leaf:
+    """How a part of what was returned is made of operands, new memory counted in. Raises `LookupError`."""
+    if x is None or type(x) in _CONSTANTS:
+        return Constant(x)
     if not isinstance(x, DeviceNDArray):
         raise LookupError
     for number, operand in enumerate(operands):
@@ -76,13 +93,3 @@ def _returned(x: Any, operands: Operands) -> Returned:
         if operand.allocation_key == x.allocation_key:
             return Returned(number, ArrayFactory(x))
     raise LookupError
-
-
-def made(how: Recipe, operands: Operands) -> Any:
-    """What a call returns that had these operands."""
-    if isinstance(how, Returned):
-        whole = operands[how.operand]
-        return whole if how.view is None else how.view.view(whole)
-    if isinstance(how, Constant):
-        return how.value
-    return tuple_like(how.like, (made(one, operands) for one in how.parts))

@@ -69,8 +69,10 @@ class PythonFunction(DeviceCallable):
 
 def undecorated(function: Any) -> Any:
     """The Python function in what ``@njit`` of an installed numba made; anything else as it is."""
+    if not type(function).__module__.startswith("numba."):
+        return function  # not asked for attributes: modules that suggest names take long to say no
     found = getattr(function, "py_func", None)
-    return function if found is None or not type(function).__module__.startswith("numba.") else found
+    return function if found is None else found
 
 
 class LibraryFunction(PythonFunction):

@@ -141,7 +141,7 @@ def _hashable(value: Any) -> Any:
 def _lower_device_function(source: FunctionSource, site: CallSite) -> DeviceFunction:
     program = site.caller.program
 
-    def attempt(types: Any, *, last: bool) -> FunctionState:
+    def attempt(types: Any) -> FunctionState:
         inner = FunctionState(program, source, is_kernel=False)
         inner.return_types, inner.call_site = types, site
         for name, value in site.arguments.items():
@@ -149,12 +149,15 @@ def _lower_device_function(source: FunctionSource, site: CallSite) -> DeviceFunc
         with inner.nested() as body:
             statements.lower_body(inner, source.tree.body)
             statements.lower_end(inner)
-        inner.body = with_checks(inner, body) if last else tuple(body)
+        inner.body = tuple(body)
         return inner
 
-    first = attempt(None, last=False)
-    result = statements.return_template(first)
-    done = attempt(result, last=True)
+    done = attempt(None)
+    result = statements.return_template(done)
+    if not statements.returns_as_is(done, result):
+        done = attempt(result)
+    done.return_types = result  # checks raise, and return zeros
+    done.body = with_checks(done, done.body)
     parts = () if result is None else tuple(p for p in leaves(result) if is_expr(p))
     c_type: Any = VOID
     if len(parts) == 1:

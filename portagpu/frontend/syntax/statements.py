@@ -144,7 +144,9 @@ def _return(ctx: FunctionState, node: ast.Return) -> None:
 def _leave_with(ctx: FunctionState, value: Value) -> None:
     values: list[Expr] = []
     template = ctx.return_types
-    if template is not None:
+    if template is None:
+        values += filter(is_expr, leaves(value))
+    else:
         value = adapt(ctx, value, template)
         for part, found in zip(leaves(template), leaves(value), strict=True):
             if is_expr(part) and isinstance(part.type, Pointer):
@@ -206,6 +208,24 @@ def return_template(ctx: FunctionState) -> Value | None:
         else:
             ctx.fail(f"`{ctx.source.name}` returns {describe(ctx, column[0])} and {describe(ctx, column[1])}")
     return rebuild(first, iter(parts))
+
+
+def returns_as_is(ctx: FunctionState, template: Value | None) -> bool:
+    """Whether a device function's first lowering returns values of the types of `return_template` everywhere."""
+    if template is None:
+        return True
+    if ctx.raises or isinstance(template, OptionalValue):  # it returns zeros, too
+        return False
+    return all(
+        structure(value) == structure(template) and all(map(_is_as_is, leaves(template), leaves(value)))
+        for value, _ in ctx.returns
+    )
+
+
+def _is_as_is(part: Value, found: Value) -> bool:
+    if not is_expr(part) or not is_expr(found):
+        return not is_expr(part) and not is_expr(found)
+    return isinstance(part.type, Pointer) or part.type == found.type
 
 
 def _function(ctx: FunctionState, node: ast.FunctionDef) -> None:

@@ -13,7 +13,7 @@ from portagpu.runtime.arrays import numpy_dispatch
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.checks import host_array
 from portagpu.runtime.arrays.cuda_array_interface import described_by, has_interface, parsed
-from portagpu.runtime.arrays.foreign import is_foreign
+from portagpu.runtime.arrays.foreign import is_foreign, shared_view
 from portagpu.runtime.arrays.host_memory import adopt_host
 from portagpu.runtime.arrays.layout import checked_dtype, checked_shape, extent_of, strides_like, strides_of
 from portagpu.runtime.execution.context import Context, current_context
@@ -80,6 +80,16 @@ def order_of(host: np.ndarray[Any, Any]) -> str:
 def is_device_like(obj: Any) -> bool:
     """Whether an object can be wrapped without copies: a PyOpenCL array, or what offers the CUDA Array Interface."""
     return isinstance(obj, foreign.arrays) or has_interface(obj)
+
+
+def view_of(value: Any, what: str) -> Any:
+    """An array of ours in the memory of PyOpenCL's, or a NumPy array in that of another library's; None for others.
+
+    ``what`` names it in errors. Raises `ArgumentTypeError` as `as_device_array` and `shared_view`.
+    """
+    if is_device_like(value):
+        return as_device_array(value)
+    return shared_view(value, what) if is_foreign(value) else None
 
 
 def as_device_array(

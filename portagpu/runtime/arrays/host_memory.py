@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
@@ -25,6 +25,13 @@ SMALL = 4096  # bytes; below, a copy is as cheap as a wrapper
 
 
 Span = tuple[int, int, bool]  # first address, the one after the last, whether kernels write there
+
+
+class Spans(Protocol):
+    """Ranges of host memory that launches share with the device."""
+
+    def buffer(self, context: Context, array: np.ndarray[Any, Any]) -> tuple[Memory, int]:
+        """The buffer that holds an array, and the array's byte offset in it."""
 
 
 class SharedSpans:
@@ -122,7 +129,7 @@ def share_host(
     context: Context,
     array: np.ndarray[Any, Any],
     *,
-    spans: SharedSpans | None = None,
+    spans: Spans | None = None,
     readonly: bool | None = None,
     instead_of: np.ndarray[Any, Any] | None = None,
 ) -> DeviceNDArray:

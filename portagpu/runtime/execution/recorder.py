@@ -36,10 +36,11 @@ class Recorder:
     """What was launched and copied, in order, and how often anything was enqueued; by the call that is recorded, not by
     finalisers and signal handlers that Python runs in the middle of it."""
 
-    __slots__ = ("_root", "commands", "steps")
+    __slots__ = ("_root", "commands", "host", "steps")
 
-    def __init__(self, root: FrameType) -> None:
-        """``root``: the frame that makes the call, and lives as long."""
+    def __init__(self, root: FrameType, host: Any = None) -> None:
+        """``root``: the frame that makes the call, and lives as long; ``host``: notes what it does with host arrays."""
+        self.host = host
         self.steps: list[Launch | Copy] = []
         self.commands = 0
         self._root = id(root)  # the frame itself would keep all that it refers to

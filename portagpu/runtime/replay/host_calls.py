@@ -9,13 +9,15 @@ there each call has buffers of its own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from portagpu.backends.base import Memory
 from portagpu.device.capabilities import DeviceType
-from portagpu.runtime.arrays.host_memory import Span, host_buffer, rounded_span
+from portagpu.runtime.arrays.host_memory import Span, host_buffer, joined_spans, rounded_span
+from portagpu.runtime.arrays.layout import extent_of
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import enqueuing
 from portagpu.runtime.replay.replay import Replay
@@ -23,6 +25,8 @@ from portagpu.runtime.replay.replay import Replay
 _MOST = 256  # buffers that a thread keeps in a context, and calls
 _TRIED = 33 * 128  # bytes that are used in place to see whether they are
 _PAGE = 4096
+HostArray = np.ndarray[Any, Any]
+Arrangement = tuple[tuple[int, int], ...]
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -62,7 +66,7 @@ class HostCall:
 
     __slots__ = ("buffers", "dtype", "extent", "nbytes", "replay", "shape")
 
-    def __init__(self, replay: Replay, buffers: list[Memory], result: np.ndarray[Any, Any] | None) -> None:
+    def __init__(self, replay: Replay, buffers: list[Memory], result: HostArray | None) -> None:
         self.replay, self.buffers = replay, buffers
         if result is not None:
             self.buffers = buffers[:-1]
@@ -74,6 +78,42 @@ class HostCalls(_Latest[Any, HostCall]):
     """Calls by what tells them apart."""
 
     __slots__ = ()
+
+
+def arranged(arrays: Sequence[HostArray], written: Sequence[bool]) -> tuple[list[Span], Arrangement]:
+    """Memory ranges of arrays, and of each array the number of its range and where it begins in it.
+
+    Ranges are in the order of the arrays, so that the addresses that they happen to have are not told apart.
+    """
+    first: list[int] = []
+    spans: list[Span] = []
+    apart = True
+    for array, writes in zip(arrays, written, strict=True):
+        facts = array.__array_interface__
+        place = low = facts["data"][0]
+        if facts["strides"] is None:  # it is in C order
+            high = low + array.nbytes
+        else:
+            nbytes, before = extent_of(array.shape, array.strides, array.itemsize)
+            low -= before
+            high = low + nbytes
+        span = rounded_span(low, high, writes)
+        for other in spans:
+            if span[0] < other[1] and other[0] < span[1]:
+                apart = False
+        first.append(place)
+        spans.append(span)
+    if apart:
+        return spans, tuple([(n, place - span[0]) for n, (place, span) in enumerate(zip(first, spans, strict=True))])
+    joined = joined_spans(spans)
+    around = [next(r for r in joined if r[0] <= low and high <= r[1]) for low, high, _ in spans]
+    ranges = list(dict.fromkeys(around))
+    return ranges, tuple((ranges.index(r), place - r[0]) for place, r in zip(first, around, strict=True))
+
+
+def extent(array: HostArray) -> int:
+    """Bytes from an array's first element to its last."""
+    return extent_of(array.shape, array.strides, array.itemsize)[0]
 
 
 def is_in_place(context: Context) -> bool:
@@ -95,7 +135,7 @@ def is_in_place(context: Context) -> bool:
     return True
 
 
-def _lines(nbytes: int, after: int) -> np.ndarray[Any, Any]:
+def _lines(nbytes: int, after: int) -> HostArray:
     """Zeros so many bytes after the beginning of a page."""
     room = np.zeros(nbytes + 2 * _PAGE, np.uint8)
     begin = -int(room.__array_interface__["data"][0]) % _PAGE + after

@@ -9,11 +9,10 @@ vouches that the operands are those of the recording, or gives buffers in their 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 from portagpu.backends.base import Driver, KernelObject, Memory
-from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.recorder import Copy, Launch, Recorder, active
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape
@@ -22,20 +21,30 @@ from portagpu.runtime.replay.arguments import Arguments, Number
 _MOST = 16  # launches: of longer products, the share of Python is small
 
 
+class Operand(Protocol):
+    """Memory that a call is made for: a device array's, or a range of the host's."""
+
+    @property
+    def buffer(self) -> Memory:
+        """The driver's object."""
+
+
 def recorded(
     call: Callable[[], None],
-    operands: Iterable[DeviceNDArray],
+    operands: Iterable[Operand],
     most: int = _MOST,
     *,
     copies: bool = False,
     numbers: bool = False,
+    host: Any = None,
 ) -> Replay | None:
     """Make a call; what repeats it for these operands, or None where it did more than to launch ``most`` kernels.
 
     With ``copies``, it may copy bytes on the device, too; the `Replay` is then one to `launch` with buffers. With
-    ``numbers``, it has `Replay.arguments`. The operands are read after the call, which may add to them.
+    ``numbers``, it has `Replay.arguments`. The operands are read after the call, which may add to them. ``host``: notes
+    what the call does with host arrays, see `Recorder`.
     """
-    before, active.recorder = active.recorder, Recorder(sys._getframe())
+    before, active.recorder = active.recorder, Recorder(sys._getframe(), host)
     try:
         call()
         found = active.recorder
@@ -59,6 +68,15 @@ def kept_by(replays: Iterable[Replay]) -> int:
     for replay in replays:
         together |= replay.kept
     return sum(together.values())
+
+
+def beyond(keeping: Mapping[Any, Replay], most: int) -> Iterator[tuple[Any, bool]]:
+    """Keys of the first recordings, until those that remain keep at most so many bytes; and whether one keeps more all
+    by itself, so that it should not be made again."""
+    left = dict(keeping)
+    while left and kept_by(left.values()) > most:
+        key = next(iter(left))
+        yield key, left.pop(key).kept_bytes > most
 
 
 class Replay:
@@ -163,8 +181,8 @@ class Replay:
                 self.busy = False
         return True
 
-    def complete(self, stream: Stream, buffers: Sequence[Memory]) -> bool:
-        """Enqueue on a stream of the recording's context, and wait; False where `launch` says so. Not while `busy`.
+    def complete(self, stream: Stream, buffers: Sequence[Memory], numbers: Iterable[Number] = ()) -> bool:
+        """Enqueue on a stream of the recording's context, and wait; otherwise as `launch`. Not while `busy`.
 
         For buffers over host memory that the device uses in place. They are kept until the next launch, since those
         that the kernels still have are not given to them again.
@@ -174,6 +192,10 @@ class Replay:
             return False
         if compiled.context.only_builds:
             return True
+        if self._copies:
+            launched = self.launch(stream, buffers, numbers)
+            stream.synchronize()
+            return launched
         done: Any = None
         try:
             depth = active.depth
@@ -188,6 +210,8 @@ class Replay:
                             known[n] = None
                             kernel.set_arg(place, buffer)
                             known[n] = buffer
+                    for launch, argument, value in numbers:
+                        self._kernels[launch][0].set_arg(argument, value)
                     for kernel, shape in self._kernels:
                         done = self._enqueue_last(queue, kernel, shape.sizes)
                 finally:

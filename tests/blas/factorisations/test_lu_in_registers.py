@@ -77,14 +77,23 @@ def test_a_zero_column_is_told(device: DeviceRecord) -> None:
 
 @pytest.mark.parametrize(("dtype", "shape"), [("float32", (4, 4)), ("complex64", (4, 3)), ("float64", (3, 4))])
 def test_threads_of_a_warp_factor_a_matrix(device: DeviceRecord, dtype: str, shape: tuple[int, int]) -> None:
-    """Matrices of both orders in a launch, one of them singular, one with NaN in place of numbers."""
+    """Matrices of both orders, one of them singular, one with equal pivots."""
     a = _random((11, *shape), dtype)
     a[2, :, 1] = 0
-    a[4, 1] = a[4, 0]
+    a[4, 1, 0] = a[4, 0, 0]  # the first of equal pivots
     types = number_types(a.dtype)
     least = min(shape)
-    plan = SmallPlan(4, 2, 8, types.number, types.real, types.is_complex)
     for order in ("C", "F"):
+        plan = SmallPlan(
+            rows=4,
+            doublings=2,
+            chunk=2,
+            matrices=8,
+            number=types.number,
+            real=types.real,
+            is_complex=types.is_complex,
+            along=order == "C",
+        )
         memory = cuda.to_device(a if order == "C" else a.swapaxes(1, 2).copy())
         d = memory if order == "C" else memory.transpose((0, 2, 1))
         pivots, info = cuda.to_device(np.zeros((11, least), np.int32)), cuda.to_device(np.zeros(11, np.int32))
@@ -101,13 +110,14 @@ def test_what_a_gpu_gets() -> None:
     caps = replace(HOPPER, cooperative_launch=True, warp_instructions=True)
     for dtype in GETRF:
         kind = np.dtype(dtype)
-        for m in (65, 1000, 8192, 8193, 40000):
+        for m in (65, 1000, 8192, 8193, 32768):
             how = GridColumns.predict(caps, m, 500, 1, kind)
             assert how is not None
             blocks = -(-m // (how.rows * how.threads))
             assert blocks <= caps.compute_units
             assert how.rows * how.width * kind.itemsize <= 512
             assert how.threads == 32 << how.doublings
+        assert GridColumns.predict(caps, 10**6, 500, 1, kind) is None
         assert GridColumns.predict(caps, 64, 500, 1, kind) is None
         assert GridColumns.predict(caps, 500, 500, 2, kind) is None
         small = SmallMatrices.predict(caps, 17, 20, kind)

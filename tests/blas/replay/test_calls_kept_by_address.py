@@ -15,7 +15,7 @@ from in_threads import in_threads
 import portagpu
 from portagpu import cuda
 from portagpu.blas.gemm.core.problem import Problem
-from portagpu.blas.gemm.replay import host_products
+from portagpu.blas.gemm.replay import host_products, recordings
 from portagpu.blas.gemm.replay.host_products import host_again
 from portagpu.blas.gemm.selection import registry
 from portagpu.blas.gemm.tuning.tuner import store_path, task_key
@@ -339,7 +339,7 @@ def test_new_tuning_results_count(device, tmp_path):
 
 
 def test_drivers_that_copy_memory_get_new_buffers(device, monkeypatch):
-    monkeypatch.setattr(host_products, "is_in_place", lambda context: False)
+    monkeypatch.setattr(recordings, "is_in_place", lambda context: False)
     other = another(cuda.current_context())
     with other:
         a, b = matrix(96, 64), matrix(64, 80, seed=1)

@@ -172,7 +172,7 @@ def test_what_launches_nothing_is_looked_at_once(device, monkeypatch):
     a, b = map(cuda.to_device, pair(m=32, n=32, k=32))
     calls = []
     record = device_products.recorded
-    monkeypatch.setattr(device_products, "recorded", lambda *rest: calls.append(1) or record(*rest))
+    monkeypatch.setattr(device_products, "recorded", lambda *rest, **how: calls.append(1) or record(*rest, **how))
     for _ in range(5):
         c = cuda.device_array((32, 32), np.float32)
         device_products.first(a, b, c, None, "a copy", lambda target: target.copy_to_device(a), new=True)

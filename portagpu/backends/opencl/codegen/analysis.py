@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from portagpu.ir.analysis.indices import Slot, index_slots
 from portagpu.ir.analysis.memory_order import polled
@@ -27,13 +28,12 @@ from portagpu.ir.types import Pointer, Space
 from portagpu.ir.walk import all_expressions, all_statements, blocks, children, expressions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Facts:
     """Facts about one function."""
 
+    function: Function
     split: frozenset[str]  # local arrays that become scalars
-    ranges: Ranges  # of integers, as long as index arithmetic stays as small as promised
-    exact: Ranges  # of integers, whatever overflows
     indices: frozenset[Slot]  # integer variables made of indices, extents and small constants only
     used: frozenset[str]  # names that occur
     block_memory: bool  # whether shared memory or a local array is accessed by subscripts
@@ -41,6 +41,18 @@ class Facts:
     merged: frozenset[str]  # pointer parameters that share a variable with others: one of them, depending on the path
     polled: frozenset[str]  # pointer parameters that a loop reads until another thread has written there
     home: dict[Slot, int]  # block in which a variable is declared
+
+    # few functions need them
+
+    @cached_property
+    def ranges(self) -> Ranges:
+        """Of integers, as long as index arithmetic stays as small as promised."""
+        return Ranges(self.function)
+
+    @cached_property
+    def exact(self) -> Ranges:
+        """Of integers, whatever overflows."""
+        return Ranges(self.function, wraps=True)
 
 
 def analyse(function: Function) -> Facts:
@@ -53,9 +65,8 @@ def analyse(function: Function) -> Facts:
             names.add(statement.target.name)
     split = _split(function)
     return Facts(
+        function=function,
         split=split,
-        ranges=Ranges(function),
-        exact=Ranges(function, wraps=True),
         indices=index_slots(function),
         used=frozenset(names),
         block_memory=_has_block_memory(function, split),

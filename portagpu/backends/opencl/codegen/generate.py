@@ -89,11 +89,12 @@ def generate(
     functions = distinct(f.name for f in (*program.functions, program.kernel))
     helpers = HelperSet(caps, functions, has_barriers=_has_barrier(program))
     taken = frozenset(functions.values())
+    whole = _Whole(program, communicates(program))
     lines: list[Line] = []
     for function in program.functions:
-        lines += _function(function, program, helpers, taken, caps)
+        lines += _function(function, whole, helpers, taken, caps)
         lines.append(Line("", None))
-    kernel_lines, parameters = _kernel(program, helpers, taken, static_dynamic_shared, subgroup_size)
+    kernel_lines, parameters = _kernel(whole, helpers, taken, static_dynamic_shared, subgroup_size)
     lines += kernel_lines
     if caps.line_directives:
         lines = _with_directives(lines)
@@ -160,7 +161,16 @@ def _shared_size(array: MemoryArray) -> int:
     return -(-array.size * element_size(array.element) // 128) * 128
 
 
-def _printer(function: Function, program: Program, helpers: HelperSet, taken: frozenset[str]) -> tuple[Printer, Facts]:
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """A program, and what of all its functions counts in each of them."""
+
+    program: Program
+    communicates: bool
+
+
+def _printer(function: Function, whole: _Whole, helpers: HelperSet, taken: frozenset[str]) -> tuple[Printer, Facts]:
+    program = whole.program
     facts = analyse(function)
     arrays = {a.name: a for a in (*function.locals, *program.shared)}
     names = Names(taken)
@@ -171,7 +181,7 @@ def _printer(function: Function, program: Program, helpers: HelperSet, taken: fr
     )
     printer = Printer(facts, names, helpers, arrays)
     printer.wide = program.wide_index
-    printer.communicates = communicates(program)
+    printer.communicates = whole.communicates
     printer.fixed = frozenset(fixed)
     return printer, facts
 
@@ -195,9 +205,9 @@ def _parameter_text(parameter: Parameter, printer: Printer, facts: Facts) -> str
 
 
 def _function(
-    function: Function, program: Program, helpers: HelperSet, taken: frozenset[str], caps: Capabilities
+    function: Function, whole: _Whole, helpers: HelperSet, taken: frozenset[str], caps: Capabilities
 ) -> list[Line]:
-    printer, facts = _printer(function, program, helpers, taken)
+    printer, facts = _printer(function, whole, helpers, taken)
     # a caller may pass pointers of its own that are not const, so only pointers known to be read-only are const here
     parameters = ", ".join(_parameter_text(p, printer, facts) for p in function.parameters) or "void"
     name = helpers.function_name(function.name)
@@ -262,10 +272,10 @@ def _split_declaration(array: MemoryArray, name: str, printer: Printer) -> list[
 
 
 def _kernel(
-    program: Program, helpers: HelperSet, taken: frozenset[str], static_dynamic: int, subgroup_size: int | None
+    whole: _Whole, helpers: HelperSet, taken: frozenset[str], static_dynamic: int, subgroup_size: int | None
 ) -> tuple[list[Line], tuple[Parameter, ...]]:
-    kernel = program.kernel
-    printer, facts = _printer(kernel, program, helpers, taken)
+    program, kernel = whole.program, whole.program.kernel
+    printer, facts = _printer(kernel, whole, helpers, taken)
     for parameter in kernel.parameters:  # parameters get the plain names
         printer.names(parameter.name, parameter.type)
     shared = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-_SIZES = {
+ITEM_SIZES = {
     "int8": 1,
     "uint8": 1,
     "float16": 2,
@@ -18,6 +18,8 @@ _SIZES = {
     "complex64": 8,
     "complex128": 16,
 }
+"""Bytes of an element, by its dtype."""
+
 _ACCUMULATORS = {"int8": "int32", "uint8": "int32", "uint16": "uint32", "float16": "float32", "bfloat16": "float32"}
 _DEFAULT_OUTPUTS = {"int8": "int32", "uint8": "int32"}
 
@@ -77,17 +79,17 @@ class Problem:
     @property
     def itemsize(self) -> int:
         """Bytes of an element of a and b."""
-        return _SIZES[self.dtype]
+        return ITEM_SIZES[self.dtype]
 
     @property
     def out_itemsize(self) -> int:
         """Bytes of an element of c."""
-        return _SIZES[self.out_dtype]
+        return ITEM_SIZES[self.out_dtype]
 
     @property
     def accumulator_itemsize(self) -> int:
         """Bytes of a sum."""
-        return _SIZES[self.accumulator]
+        return ITEM_SIZES[self.accumulator]
 
     @property
     def is_complex(self) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from portagpu.blas.gemm.replay.recordings import Known, Recordings
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.factory import ArrayFactory
-from portagpu.runtime.replay.replay import Replay, kept_by, recorded
+from portagpu.runtime.replay.replay import Replay, beyond, recorded
 
 _REMEMBERED = 128  # products of a thread in a context
 _KEPT_SHARE = 64  # of the device's memory: scratch memory that all recordings of a thread keep
@@ -142,7 +142,5 @@ def _bound(known: _Table, most: int) -> None:
     # a copy: where a collection runs code that multiplies, known may change meanwhile
     states = [(key, known.get(key)) for key in list(known)]
     keeping = {key: found.replay for key, found in states if isinstance(found, _Recording) and found.replay.kept}
-    for key in list(keeping):
-        if kept_by(keeping.values()) <= most:
-            return
-        known[key] = keeping.pop(key).kept_bytes > most
+    for key, alone in beyond(keeping, most):
+        known[key] = alone

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.backends.base import Memory
-from portagpu.blas.gemm.replay.recordings import Known, Recordings
+from portagpu.blas.gemm.replay.recordings import HostKnown, Recordings
 from portagpu.errors import PortaGPUError
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.host_memory import (
@@ -29,16 +29,13 @@ from portagpu.runtime.arrays.host_memory import (
     finished,
     host_buffer,
     is_shareable,
-    joined_spans,
     map_buffer_back,
-    rounded_span,
     share_host,
 )
-from portagpu.runtime.arrays.layout import extent_of
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.host_pool import results
 from portagpu.runtime.execution.stream import Stream
-from portagpu.runtime.replay.host_calls import HostBuffers, HostCall, HostCalls, is_in_place
+from portagpu.runtime.replay.host_calls import Arrangement, HostCall, HostCalls, arranged, extent
 from portagpu.runtime.replay.replay import Replay, kept_by, recorded
 
 Array = np.ndarray[Any, Any]
@@ -51,20 +48,17 @@ _MOST_EXTENT = 2**27  # bytes from its first element to its last: a recording is
 _PAGE = 4096
 
 
-class _HostKnown(Known):
+class _HostKnown(HostKnown):
     """Recordings, where False is for products that were seen and True for those of which none can be made.
 
-    ``calls``: what was worked out for arrays at certain addresses. ``buffers``: over these; None where they are not
-    kept, and before that is known.
+    ``calls``: what was worked out for arrays at certain addresses.
     """
 
-    __slots__ = ("buffers", "calls", "keeps")
+    __slots__ = ("calls",)
 
     def __init__(self) -> None:
         super().__init__()
         self.calls = HostCalls()
-        self.buffers: HostBuffers | None = None
-        self.keeps: bool | None = None  # whether buffers are kept; None before that is known
 
     def clear(self) -> None:
         super().clear()
@@ -77,12 +71,6 @@ class _HostKnown(Known):
             for key, call in list(self.calls.items()):  # others may come and go, by finalisers
                 if call.replay is oldest:
                     self.calls.pop(key, None)
-
-    def kept_buffers(self, context: Context) -> HostBuffers | None:
-        if self.keeps is None:
-            self.keeps = is_in_place(context)
-            self.buffers = HostBuffers() if self.keeps else None
-        return self.buffers
 
 
 _recordings = Recordings(_HostKnown)
@@ -107,7 +95,7 @@ class HostProduct:
         self.new = out is None
         self.result = out if out is not None else _placed((a.shape[0], b.shape[1]), a.dtype)
         arrays = (a, b, self.result)
-        self._ranges, self._arrangement = _arranged(arrays)
+        self._ranges, self._arrangement = arranged(arrays, (False, False, True))
         self._key = (
             *((array.shape, array.strides) for array in arrays),
             self._arrangement,
@@ -245,7 +233,7 @@ def host_product(
     if out is not None and not (out.shape == shape and out.dtype is a.dtype and out.flags.writeable):
         return None
     for array in (a, b, out):
-        if array is not None and not array.flags.forc and _extent(array) > _MOST_EXTENT:
+        if array is not None and not array.flags.forc and extent(array) > _MOST_EXTENT:
             return None
     context = current_context()
     if not context.capabilities.host_unified_memory or (stream is not None and stream.context is not context):
@@ -259,34 +247,7 @@ def _kept(known: OrderedDict[Any, Replay | bool]) -> int:
     return kept_by(replay for replay in list(known.values()) if isinstance(replay, Replay))
 
 
-def _arranged(arrays: tuple[Array, ...]) -> tuple[list[Span], tuple[tuple[int, int], ...]]:
-    """Memory ranges of the operands and the result, the last one; of each the number of its range and where it begins.
-
-    Ranges are in the order of the arrays, so that the addresses that they happen to have are not told apart.
-    """
-    first = [array.__array_interface__["data"][0] for array in arrays]
-    last = len(arrays) - 1
-    spans = [_span(array, place, n == last) for n, (array, place) in enumerate(zip(arrays, first, strict=True))]
-    joined = joined_spans(spans)
-    if len(joined) == len(spans):
-        return spans, tuple((n, place - span[0]) for n, (place, span) in enumerate(zip(first, spans, strict=True)))
-    around = [next(r for r in joined if r[0] <= low and high <= r[1]) for low, high, _ in spans]
-    ranges = list(dict.fromkeys(around))
-    return ranges, tuple((ranges.index(r), place - r[0]) for place, r in zip(first, around, strict=True))
-
-
-def _extent(array: Array) -> int:
-    return extent_of(array.shape, array.strides, array.itemsize)[0]
-
-
-def _span(array: Array, place: int, written: bool) -> Span:
-    if array.flags.c_contiguous:
-        return rounded_span(place, place + array.nbytes, written)
-    nbytes, before = extent_of(array.shape, array.strides, array.itemsize)
-    return rounded_span(place - before, place - before + nbytes, written)
-
-
-def _twins(arrays: tuple[Array, ...], ranges: list[Span], arrangement: tuple[tuple[int, int], ...]) -> list[Array]:
+def _twins(arrays: tuple[Array, ...], ranges: list[Span], arrangement: Arrangement) -> list[Array]:
     """Copies with the same strides and arrangement, in memory of their own, as far from the beginning of a page."""
     rooms = []
     for low, high, _ in ranges:

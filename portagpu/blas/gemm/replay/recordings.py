@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from portagpu.blas.gemm.selection.choice import chooser_of
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.weak_registry import WeakRegistry, of_threads
+from portagpu.runtime.replay.host_calls import HostBuffers, is_in_place
 from portagpu.settings import Settings
 from portagpu.tuning import Chooser
 
@@ -43,6 +44,25 @@ class Known:
     def clear(self) -> None:
         """Forget everything."""
         self.known.clear()
+
+
+class HostKnown(Known):
+    """With buffers over host memory: what a CPU uses in place. ``buffers``: None where the device has no use for them,
+    and before that is known."""
+
+    __slots__ = ("_keeps", "buffers")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.buffers: HostBuffers | None = None
+        self._keeps: bool | None = None  # whether buffers are kept; None before that is known
+
+    def kept_buffers(self, context: Context) -> HostBuffers | None:
+        """The buffers that are kept; None on a device that does not use the host's memory in place."""
+        if self._keeps is None:
+            self._keeps = is_in_place(context)
+            self.buffers = HostBuffers() if self._keeps else None
+        return self.buffers
 
 
 class _Contexts(dict[int, Known]):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from portagpu.blas.gemm.core.interface import Product, Variant
 from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.variants.batch.variant import BatchVariant
 from portagpu.blas.gemm.variants.block.variant import BlockVariant
 from portagpu.blas.gemm.variants.element.variant import ElementVariant
 from portagpu.blas.gemm.variants.emulated.variant import EmulatedVariant
@@ -28,6 +29,7 @@ KERNEL_VERSION = 3  # raise when a kernel changes in a way that makes stored res
 
 VARIANTS: tuple[Variant, ...] = (
     ElementVariant(),
+    BatchVariant(),
     BlockVariant(),
     PanelVariant(),
     TileVariant(),

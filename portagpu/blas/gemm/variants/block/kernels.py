@@ -12,7 +12,7 @@ Scheme: K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix Multiplica
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
-# ruff: noqa: ANN001, ANN201
+# ruff: noqa: ANN001, ANN201, ANN202
 
 from __future__ import annotations
 
@@ -39,11 +39,15 @@ class Block(NamedTuple):
     group_n: Any
 
 
+WHOLE, LOWER, UPPER = range(3)
+"""What of c is computed, and written: all of it, or one triangle with its diagonal."""
+
+
 class BlockPlan(NamedTuple):
     """What is known when the kernel is compiled.
 
     ``transposed``, ``b_transposed``: columns of the operand have unit steps. If a is ``copied``, there is ``room`` for
-    so many elements, in lines that are ``apart``. ``whole``: sums are integers.
+    so many elements, in lines that are ``apart``. ``whole``: sums are integers. ``part``: of `WHOLE` and so on.
     """
 
     tile_m: int
@@ -56,6 +60,7 @@ class BlockPlan(NamedTuple):
     copied: bool
     packs: bool
     b_transposed: bool
+    part: int
 
 
 @cuda.jit(device=True)
@@ -138,6 +143,29 @@ def copy_lines(flat, block, start, pitch, count, whole, length, apart: cuda.cons
             block[target + i] = flat[source + i]
 
 
+@cuda.jit(device=True)
+def _panels_of_triangle(begin, end, before, first_row, end_row, tile_n: cuda.constexpr, part: cuda.constexpr):
+    """Those of panels ``begin`` to ``end``, with ``before`` others on their left, that meet a triangle in some rows."""
+    kind = type(begin)
+    if part == LOWER:
+        meeting = kind((end_row + (tile_n - 1)) // tile_n)
+        return begin, min(end, meeting - min(meeting, before))
+    left = kind(first_row // tile_n)
+    return max(begin, left - min(left, before)), end
+
+
+@cuda.jit(device=True)
+def _is_beyond(row, column, rows: cuda.constexpr, columns: cuda.constexpr, part: cuda.constexpr):
+    """Whether no element of a tile is in the triangle."""
+    return column >= row + rows if part == LOWER else row >= column + columns
+
+
+@cuda.jit(device=True)
+def _is_inside(row, column, rows: cuda.constexpr, columns: cuda.constexpr, part: cuda.constexpr):
+    """Whether all elements of a tile are in the triangle."""
+    return column + (columns - 1) <= row if part == LOWER else row + (rows - 1) <= column
+
+
 @cuda.jit(block_dim=_ONE)
 def multiply_block(
     a,
@@ -155,10 +183,11 @@ def multiply_block(
 
     A work-group computes ``plan.group_m`` tiles of ``tile_m`` rows by ``block.group_n`` panels. If it ``packs``, it
     computes all rows, so many tiles at a time, and packs these panels first, which no other one may use; else b is not
-    read. packed_b: (1 or batch, panels, depth, vectors_n * lanes). a, b, c: each a `Matrix`, rows with unit steps, or
-    columns of those that are transposed, in flat memory; block: a `Block`; plan: a `BlockPlan`.
+    read. Of a triangle of c, tiles beyond it are left out. packed_b: (1 or batch, panels, depth, vectors_n * lanes). a,
+    b, c: each a `Matrix`, rows with unit steps, or columns of those that are transposed, in flat memory; block: a
+    `Block`; plan: a `BlockPlan`.
     """
-    tile_m, vectors_n, group_m, apart, room, whole, transposed, copied, packs, b_transposed = plan
+    tile_m, vectors_n, group_m, apart, room, whole, transposed, copied, packs, b_transposed, part_of_c = plan
     lanes = vector.lanes
     tile_n = vectors_n * lanes
     row0 = type(extents.m)(cuda.blockIdx.x) * (group_m * tile_m)
@@ -172,7 +201,12 @@ def multiply_block(
     scratch = cuda.local.array(tile_m * tile_n, vector.dtype)
     group_rows = group_m * tile_m
     last_row = extents.m if packs else min(row0 + group_rows, extents.m)
-    last_panel = min(panel0 + block.group_n, block.panels_n) - 1
+    end_panel = min(panel0 + block.group_n, block.panels_n)
+    if part_of_c != WHOLE:  # panels that have elements of the triangle in these rows
+        panel0, end_panel = _panels_of_triangle(panel0, end_panel, block.first_panel, row0, last_row, tile_n, part_of_c)
+        if panel0 >= end_panel:
+            return
+    last_panel = end_panel - 1
     lines = cuda.local.array(tile_m, np.uint64)  # unsigned: these subscripts never count from the end
     if packs:
         flat_b = b.memory
@@ -218,8 +252,12 @@ def multiply_block(
             column0 = (block.first_panel + panel) * tile_n
             coming = (matrix_b * packed_b.shape[1] + (panel + 1 if panel < last_panel else panel0)) * tile_n
             for first in range(type(extents.m)(0), rows, type(extents.m)(tile_m)):
+                if part_of_c != WHOLE and _is_beyond(top + first, column0, tile_m, tile_n, part_of_c):
+                    continue
                 start = matrix * c.batch + (top + first) * c.pitch + column0
                 complete = first + tile_m <= rows and column0 + tile_n <= extents.n
+                if part_of_c != WHOLE:
+                    complete = complete and _is_inside(top + first, column0, tile_m, tile_n, part_of_c)
                 # the tile of c is asked for before the sums are formed, the next panel meanwhile: they are there when
                 # they are needed
                 if complete:
@@ -266,6 +304,8 @@ def multiply_block(
                             cuda.vstore(acc[i, j], scratch, i * tile_n + j * lanes, aligned=True)
                     for i in range(min(type(extents.m)(tile_m), rows - first)):
                         for j in range(min(type(extents.m)(tile_n), extents.n - column0)):
+                            if part_of_c != WHOLE and _is_beyond(top + first + i, column0 + j, 1, 1, part_of_c):
+                                continue
                             place = start + i * c.pitch + j
                             store_element(
                                 scratch[i * tile_n + j],

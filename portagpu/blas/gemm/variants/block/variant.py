@@ -15,7 +15,7 @@ from portagpu.blas.gemm.core.operands import matrix_of, placed_operand, with_str
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_registers import native_lanes, register_count
 from portagpu.blas.gemm.core.workspace import workspaces
-from portagpu.blas.gemm.variants.block.kernels import Block, BlockPlan, multiply_block, pack_block
+from portagpu.blas.gemm.variants.block.kernels import LOWER, UPPER, WHOLE, Block, BlockPlan, multiply_block, pack_block
 from portagpu.device.capabilities import Capabilities
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import context_of
@@ -31,6 +31,7 @@ _PAGE_BYTES = 2048
 _PAGE_CYCLES = 18.0  # for 64 bytes of a line of B that is packed in short pieces; 4 x 4096 x 1024, float32, AVX-512
 _COPY_BYTES = 2**19  # of A, by a work-group
 _CHUNK = 64  # rows that a work-group packs
+_SHARES = 16  # of a compute unit, at least, where c is a triangle and work-groups are unequal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,17 +193,21 @@ class BlockVariant(Variant):
 
     def run(self, config: BlockConfig, product: Product) -> None:
         """Pack a block of B (one that a batch shares, once) and multiply with it, one block after the other."""
-        work = _Work(config, product)
-        for panel in range(0, work.panels, work.strip):
-            for k in range(0, work.k, work.depth):
-                work.block(k, panel)
+        _Work(config, product).enqueue()
+
+    def run_triangle(self, config: BlockConfig, product: Product, *, lower: bool) -> None:
+        """As `run`, but of c only the lower, or the upper, triangle is computed, read and written."""
+        n, units = product.c.shape[-1], context_of(product.stream).capabilities.compute_units
+        across = max(2, _SHARES * units * config.rows // n)  # a group of many columns copies its rows for all of them
+        config = replace(config, packs=0, group_n=max(1, -(-n // config.tile_n) // across))
+        _Work(config, product, LOWER if lower else UPPER).enqueue()
 
 
 class _Work:
     """A product that is being enqueued, in the terms of the kernels."""
 
-    def __init__(self, config: BlockConfig, product: Product) -> None:
-        self.product = product
+    def __init__(self, config: BlockConfig, product: Product, part: int = WHOLE) -> None:
+        self.product, self.part = product, part
         self.a, self.b, self.c = placed_operand(product.a), placed_operand(product.b), placed_operand(product.c)
         self.m, self.n = product.c.shape[-2:]
         self.k = product.a.shape[-1]
@@ -218,6 +223,12 @@ class _Work:
         self.strip = min(self.panels, max(1, _PACKED_BYTES // panel_bytes))
         self.matrices = product.batch if self.b.batch else 1
         self.number = np.int64
+
+    def enqueue(self) -> None:
+        """One block of B after the other."""
+        for panel in range(0, self.panels, self.strip):
+            for k in range(0, self.k, self.depth):
+                self.block(k, panel)
 
     def packed(self, panels: int, depth: int) -> DeviceNDArray:
         """Room for a block of B; products on a stream use the same."""
@@ -275,6 +286,7 @@ class _Work:
             copied=self.copied,
             packs=packs,
             b_transposed=b.transposed,
+            part=self.part,
         )
         multiply_block[grid, 1, product.stream](
             matrix_of(a, self.number),

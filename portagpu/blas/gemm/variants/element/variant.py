@@ -17,6 +17,9 @@ from portagpu.tuning.tunables.space import Axis
 
 _LIMIT = 32 * 32 * 32  # multiply-adds of a product; above, packing or tiles cost less than they gain
 _CYCLES_A_TERM = 40.0  # of a thread: two loads that depend on nothing but their place
+_CYCLES_OF_CPU = (
+    8.0  # the same where compilers make no vectors of such threads; 5 to 10, two drivers, 1000 of 8 x 8 x 8
+)
 _LAUNCH_SECONDS = 4e-6
 
 
@@ -48,10 +51,10 @@ class ElementVariant(Variant):
 
     def predict(self, config: ElementConfig, problem: Problem, caps: Capabilities) -> float:
         """What a thread takes for a term, with as many threads at work as the device has lanes."""
-        lanes = max(1, caps.compute_units) * (256 if caps.local_memory_dedicated else caps.vector_width_float)
+        lanes = max(1, caps.compute_units) * (256 if caps.local_memory_dedicated else 1)
         elements = problem.m * problem.n * problem.batch
         rounds = -(-elements // lanes)
-        cycles = rounds * problem.k * (_CYCLES_A_TERM if caps.local_memory_dedicated else 4.0)
+        cycles = rounds * problem.k * (_CYCLES_A_TERM if caps.local_memory_dedicated else _CYCLES_OF_CPU)
         return cycles * 1e-6 / clock_mhz(caps) + _LAUNCH_SECONDS
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[ElementConfig, ...]:

@@ -42,6 +42,7 @@ _REST_CYCLES = 4.0  # for each term that fills no vector; both measured with AVX
 _LONG_SEGMENT = 2048  # bytes of a line that processors read ahead
 _SHARE_OF_SHORT = 0.2  # of the bandwidth, without that; measured with AVX-512, 1 x 4096 x 1024 in float32
 _SHARE_OF_FEW_LINES = 0.85  # of the bandwidth, with fewer lines along k at a time than eight; measured with the same
+_BLOCK_CYCLES = 400.0  # of a block, at the least; 1000 of 8 x 8 x 8, two drivers
 _LAUNCH_SECONDS = 4e-6
 _FURTHER_SECONDS = 12e-6  # of a second launch
 
@@ -112,7 +113,9 @@ class VectorVariant(Variant):
             sums = view.rows * view.n * problem.batch * split
             cycles = _SUM_CYCLES + _REST_CYCLES * (view.k % lanes) / split
             work += sums * cycles / (min(units, blocks) * clock_mhz(caps) * 1e6)
-        return max(problem.nbytes * used * rounds / (bandwidth * busy * share), latency, work) + parts + _LAUNCH_SECONDS
+        started = blocks * _BLOCK_CYCLES / (units * clock_mhz(caps) * 1e6)
+        read = problem.nbytes * used * rounds / (bandwidth * busy * share)
+        return max(read, latency, work, started) + parts + _LAUNCH_SECONDS
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[VectorConfig, ...]:
         """Blocks of one thread."""

@@ -1,0 +1,44 @@
+"""Products of which one triangle is computed, where a variant can leave out what is beyond it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from portagpu.blas.gemm.core.alignment import swapped
+from portagpu.blas.gemm.core.interface import Product, order_of
+from portagpu.blas.gemm.core.workspace import with_own_scratch
+from portagpu.blas.gemm.selection.choice import choose
+from portagpu.blas.gemm.selection.registry import variant_of
+from portagpu.blas.gemm.variants.block.variant import BlockConfig, BlockVariant
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.execution.stream import Stream
+
+
+def multiply_triangle(
+    a: DeviceNDArray,
+    b: DeviceNDArray,
+    c: DeviceNDArray,
+    stream: Stream,
+    *,
+    lower: bool,
+    alpha: complex = 1.0,
+    beta: complex = 0.0,
+) -> bool:
+    """Enqueue ``c = alpha * a @ b + beta * c`` in the triangle that ``lower`` names; False where no variant can do so.
+
+    a: (n, k), b: (k, n), c: (n, n), or batches; see `portagpu.blas.gemm.engine.gemm`. ``alpha`` is not 0, k neither.
+    Nothing else of c is read or written, and with ``beta`` 0 nothing is read. Work is left out on CPUs with the block
+    variant, whose work-groups skip tiles.
+    """
+    if a.dtype.kind == "c" or c.size == 0:
+        return False
+    if order_of(c) == "F":
+        a, b, c, lower = swapped(b), swapped(a), swapped(c), not lower
+    product = Product(a=a, b=b, c=c, stream=stream, alpha=alpha, beta=beta)
+    config = choose(product.problem, c.context)
+    if not isinstance(config, BlockConfig):
+        return False
+    variant = variant_of(config)
+    assert isinstance(variant, BlockVariant)
+    with_own_scratch(partial(variant.run_triangle, lower=lower), config, product)
+    return True
