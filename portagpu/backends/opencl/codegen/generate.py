@@ -12,6 +12,7 @@ from portagpu.backends.opencl.codegen.emitter import Emitter, Line
 from portagpu.backends.opencl.codegen.helpers import INLINE, INLINE_SHARED, HelperSet, HelperView
 from portagpu.backends.opencl.codegen.lowerings import REGISTERED as REGISTERED
 from portagpu.backends.opencl.codegen.names import Names, distinct, identifier
+from portagpu.backends.opencl.codegen.negations import has_hidden_constants
 from portagpu.backends.opencl.codegen.printer import Printer, literal
 from portagpu.backends.opencl.codegen.rendering import render
 from portagpu.backends.opencl.codegen.subgroups import subgroup_attribute
@@ -43,6 +44,7 @@ class ConstantView:
     size: int
     values: str
     aligned: bool
+    offset: str  # zero, where compilers must not see which element is loaded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +106,7 @@ def generate(
         extensions=tuple(helpers.extensions),
         declarations=tuple(helpers.declarations),
         structs=tuple(_struct(s) for s in program.structs),
-        constants=tuple(_constant(c) for c in program.constants),
+        constants=tuple(_constant(c, helpers) for c in program.constants),
         helpers=helpers.views,
         body=body,
     )
@@ -345,7 +347,7 @@ def _words(array: ConstantArray) -> tuple[str, list[str]]:
     return {2: "ushort", 4: "uint", 8: "ulong"}[size], [f"0x{int(word):0{2 * size}x}" for word in bits]
 
 
-def _constant(array: ConstantArray) -> ConstantView:
+def _constant(array: ConstantArray, helpers: HelperSet) -> ConstantView:
     # no driver's INFINITY and NAN are constants to initialise memory with, once they are converted
     plain = not array.element.dtype.is_inexact or bool(np.isfinite(np.array(array.data, np.complex128)).all())
     bits, values = ("", _values(array)) if plain else _words(array)
@@ -356,4 +358,5 @@ def _constant(array: ConstantArray) -> ConstantView:
         size=max(1, len(values)),
         values=", ".join(values) or "0",
         aligned=array.aligned or not plain,
+        offset="(get_work_dim() >> 3)" if helpers.hides_negations and has_hidden_constants(array) else "",
     )
