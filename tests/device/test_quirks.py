@@ -20,7 +20,11 @@ def test_every_row_sets_a_hint_and_says_why() -> None:
 
 def test_hints_of_known_platforms() -> None:
     assert hints_for("Intel(R) OpenCL", "Intel(R) Corporation") == Hints(
-        compares_ids=False, diverging_nests=False, cuts_subscripts=False, crashing_compiler=True
+        compares_ids=False,
+        diverging_nests=False,
+        cuts_subscripts=False,
+        keeps_negations=False,
+        crashing_compiler=True,
     )
     assert hints_for("Intel(R) OpenCL Graphics", "Intel(R) Corporation") == Hints(thread_registers=128)
     assert hints_for("Portable Computing Language", "GenuineIntel") == Hints(

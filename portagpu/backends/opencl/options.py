@@ -10,6 +10,7 @@ from portagpu.device.capabilities import Capabilities
 SPILL_REMARKS = ("-cl-nv-verbose",)  # has a compiler say how many registers a kernel keeps in memory
 # functions of OpenCL C 2.0 and later, which a driver has under its language option only
 _NEEDS_LANGUAGE = re.compile(r"dot_4x8packed|sub_group|atomic_work_item_fence|atomic_fetch_add_explicit")
+_ALL_BUT_SIGNS = frozenset({"nnan", "ninf", "arcp"})
 
 
 def options_for(asked: CompilerOptions, caps: Capabilities, source: str) -> tuple[str, ...]:
@@ -22,14 +23,17 @@ def options_for(asked: CompilerOptions, caps: Capabilities, source: str) -> tupl
         options.append(f"-cl-nv-maxrregcount={asked.max_registers}")
     if _NEEDS_LANGUAGE.search(source) and caps.language_option:
         options.append(caps.language_option)
-    if "fast" in asked.fastmath:
+    allowed = asked.fastmath
+    if not caps.keeps_negations and "barrier(" in source:  # `0 - x` must not become a negation
+        allowed = (allowed | (_ALL_BUT_SIGNS if "fast" in allowed else frozenset())) - {"fast", "nsz", "reassoc"}
+    if "fast" in allowed:
         return (*options, "-cl-fast-relaxed-math")
-    if asked.fastmath >= {"reassoc", "arcp", "nsz"}:
+    if allowed >= {"reassoc", "arcp", "nsz"}:
         options.append("-cl-unsafe-math-optimizations")
-    elif "nsz" in asked.fastmath:
+    elif "nsz" in allowed:
         options.append("-cl-no-signed-zeros")
-    if asked.fastmath >= {"nnan", "ninf"}:
+    if allowed >= {"nnan", "ninf"}:
         options.append("-cl-finite-math-only")
-    if "arcp" not in asked.fastmath and caps.correctly_rounded_divide_sqrt:
+    if "arcp" not in allowed and caps.correctly_rounded_divide_sqrt:
         options.append("-cl-fp32-correctly-rounded-divide-sqrt")
     return tuple(options)

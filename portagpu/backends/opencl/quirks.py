@@ -27,6 +27,7 @@ class Hints:
     ``compiles_for_binaries``: asked for a program's binary, the driver compiles kernels that launches do not use.
     ``diverging_nests``: False where loops in loops that threads run or leave apart are compiled wrongly.
     ``cuts_subscripts``: False where 64-bit integers that are cut to subscripts of local memory are compiled wrongly.
+    ``keeps_negations``: False where threads lose negated floats over barriers.
     ``crashing_compiler``: over some valid programs the compiler ends the process that calls it.
     """
 
@@ -47,6 +48,7 @@ class Hints:
     compiles_for_binaries: bool = False
     diverging_nests: bool = True
     cuts_subscripts: bool = True
+    keeps_negations: bool = True
     crashing_compiler: bool = False
 
 
@@ -171,6 +173,15 @@ QUIRKS: tuple[Quirk, ...] = (
         reason="the CPU runtime 2026.22 mixes up elements of local and private arrays whose subscripts are a 64-bit"
         " product of an id, cut to 32 bits: after `long v = (long)id * 2` and `s[(int)v] = s[(int)v] + 5`, reading"
         " `s[(int)v]` gave another thread's element in 63 of 64 threads. Right by convert_int(v), and in 32 bits",
+    ),
+    Quirk(
+        match="intel(r) opencl\n",
+        field="keeps_negations",
+        value=False,
+        reason="the CPU runtime 2026.22 takes LLVM's fneg, and what is computed from it and uniform values alone, for"
+        " uniform: of `v = -x`, used after a barrier, all threads but those of the last vector have another thread's."
+        " Also where the optimiser makes the negation: of a - b * c (with b in two such, on both sides of a barrier),"
+        " of x * -1, and of bits whose sign is flipped by a constant",
     ),
     Quirk(
         match="intel(r) opencl\n",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from portagpu.backends.opencl.codegen.c_types import SPACES, c_type
+from portagpu.backends.opencl.codegen.negations import hides, negated
 from portagpu.backends.opencl.codegen.registry import (
     EQUALITY,
     POSTFIX,
@@ -49,7 +50,8 @@ def _atomic(printer: Printing, expr: Operation) -> Lowered:
     if name == "exch" and element.dtype.size == 4:
         return f"atomic_xchg({pointer}, {operands[0]})", POSTFIX
     if name == "sub":
-        name, operands = "add", [f"-({operands[0]})"]
+        hidden = hides(printer, element)
+        name, operands = "add", [negated(printer, element, operands[0]) if hidden else f"-({operands[0]})"]
     if name == "add" and printer.helpers.caps.inline_ptx:
         return (
             f"{_helper(printer, 'atomic_add_ptx', element, space)}({pointer}, {operands[0]})",

@@ -127,7 +127,7 @@ class Emitter:
         self.printer.helpers.note(kind)
         if isinstance(kind, Pointer):
             return c_type(Pointer(kind.element, kind.space, kind.readonly))
-        if self.printer.has_barriers and isinstance(kind, Scalar) and kind.dtype is BOOL:
+        if self.printer.helpers.has_barriers and isinstance(kind, Scalar) and kind.dtype is BOOL:
             return "int"  # a CPU driver got a flag wrong: docs/driver-quirks.md
         return c_type(kind)
 

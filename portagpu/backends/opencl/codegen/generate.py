@@ -12,6 +12,7 @@ from portagpu.backends.opencl.codegen.emitter import Emitter, Line
 from portagpu.backends.opencl.codegen.helpers import INLINE, INLINE_SHARED, HelperSet, HelperView
 from portagpu.backends.opencl.codegen.lowerings import REGISTERED as REGISTERED
 from portagpu.backends.opencl.codegen.names import Names, distinct, identifier
+from portagpu.backends.opencl.codegen.negations import has_hidden_constants
 from portagpu.backends.opencl.codegen.printer import Printer, literal
 from portagpu.backends.opencl.codegen.rendering import render
 from portagpu.backends.opencl.codegen.subgroups import subgroup_attribute
@@ -43,6 +44,7 @@ class ConstantView:
     size: int
     values: str
     aligned: bool
+    offset: str  # zero, where compilers must not see which element is loaded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,9 +89,9 @@ def generate(
             hint="make the tiles smaller",
         )
     functions = distinct(f.name for f in (*program.functions, program.kernel))
-    helpers = HelperSet(caps, functions)
+    helpers = HelperSet(caps, functions, has_barriers=_has_barrier(program))
     taken = frozenset(functions.values())
-    whole = _Whole(program, _has_barrier(program), communicates(program))
+    whole = _Whole(program, communicates(program))
     lines: list[Line] = []
     for function in program.functions:
         lines += _function(function, whole, helpers, taken, caps)
@@ -104,7 +106,7 @@ def generate(
         extensions=tuple(helpers.extensions),
         declarations=tuple(helpers.declarations),
         structs=tuple(_struct(s) for s in program.structs),
-        constants=tuple(_constant(c) for c in program.constants),
+        constants=tuple(_constant(c, helpers) for c in program.constants),
         helpers=helpers.views,
         body=body,
     )
@@ -166,7 +168,6 @@ class _Whole:
     """A program, and what of all its functions counts in each of them."""
 
     program: Program
-    has_barriers: bool
     communicates: bool
 
 
@@ -181,7 +182,6 @@ def _printer(function: Function, whole: _Whole, helpers: HelperSet, taken: froze
         | {p.name for p in function.parameters if isinstance(p.type, Pointer)}
     )
     printer = Printer(facts, names, helpers, arrays)
-    printer.has_barriers = whole.has_barriers
     printer.wide = program.wide_index
     printer.communicates = whole.communicates
     printer.fixed = frozenset(fixed)
@@ -347,7 +347,7 @@ def _words(array: ConstantArray) -> tuple[str, list[str]]:
     return {2: "ushort", 4: "uint", 8: "ulong"}[size], [f"0x{int(word):0{2 * size}x}" for word in bits]
 
 
-def _constant(array: ConstantArray) -> ConstantView:
+def _constant(array: ConstantArray, helpers: HelperSet) -> ConstantView:
     # no driver's INFINITY and NAN are constants to initialise memory with, once they are converted
     plain = not array.element.dtype.is_inexact or bool(np.isfinite(np.array(array.data, np.complex128)).all())
     bits, values = ("", _values(array)) if plain else _words(array)
@@ -358,4 +358,5 @@ def _constant(array: ConstantArray) -> ConstantView:
         size=max(1, len(values)),
         values=", ".join(values) or "0",
         aligned=array.aligned or not plain,
+        offset="(get_work_dim() >> 3)" if helpers.hides_negations and has_hidden_constants(array) else "",
     )

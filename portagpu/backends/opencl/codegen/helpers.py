@@ -34,6 +34,7 @@ class HelperView:
     fence: str  # after an update of shared memory by another type's atomics
     barrier: str  # statement: a barrier of the block for all memory
     local_barrier: str  # the same for shared memory alone
+    contract: str  # pragma at the start of a function of floats, or empty
 
 
 _UNSIGNED = {
@@ -70,8 +71,10 @@ _SPACES = {"": "", "__global": "global", "__local": "local", "__private": "priva
 class HelperSet:
     """Collects the helpers, extensions and device functions that printed code refers to."""
 
-    def __init__(self, caps: Capabilities, function_names: dict[str, str]) -> None:
+    def __init__(self, caps: Capabilities, function_names: dict[str, str], *, has_barriers: bool = False) -> None:
         self.caps = caps
+        self.has_barriers = has_barriers
+        self.hides_negations = has_barriers and not caps.keeps_negations
         self._function_names = function_names
         self._views: dict[str, HelperView] = {}
         self._dtypes: set[DType] = set()
@@ -109,6 +112,7 @@ class HelperSet:
                 fence=_FENCE_OF_CPUS if self.caps.device_type is DeviceType.CPU else _FENCE,
                 barrier=f"{self.barrier()};",
                 local_barrier=f"{self.barrier('CLK_LOCAL_MEM_FENCE')};",
+                contract="#pragma OPENCL FP_CONTRACT OFF" if self.hides_negations else "",
             )
         return name
 

@@ -13,6 +13,7 @@ from portagpu.backends.opencl.codegen.complex_numbers import cast_complex, compa
 from portagpu.backends.opencl.codegen.helpers import HelperSet
 from portagpu.backends.opencl.codegen.names import Names
 from portagpu.backends.opencl.codegen.narrow import narrowed
+from portagpu.backends.opencl.codegen.negations import hides, is_hidden_constant, negated, rounded
 from portagpu.backends.opencl.codegen.registry import (
     AND,
     BIT_AND,
@@ -89,7 +90,6 @@ class Printer:
         self.helpers = helpers
         self.arrays = arrays
         self.fixed: frozenset[str] = frozenset()  # names that are declared elsewhere
-        self.has_barriers = False
         self.wide = False  # whether there may be more threads than 32 bits count
         self.communicates = False
         self._in_subscript = False
@@ -153,6 +153,9 @@ class Printer:
     def _print(self, expr: Expr) -> tuple[str, int]:
         self.helpers.note(expr.type)
         match expr:
+            case Constant() if is_hidden_constant(self, expr):
+                positive = Constant(-float(expr.value), expr.type, span=expr.span)
+                return negated(self, expr.type, literal(positive)[0]), POSTFIX
             case Constant():
                 return literal(expr)
             case Var():
@@ -165,6 +168,8 @@ class Printer:
             case Negate() if _is_small_signed(expr.type):
                 helper = self.helpers.use("arithmetic", "ineg_small", c_type(expr.type))
                 return f"{helper}({self.text(expr.operand)})", POSTFIX
+            case Negate() if hides(self, expr.type):
+                return negated(self, expr.type, self.text(expr.operand)), POSTFIX
             case Negate():
                 inner = self.text(expr.operand, UNARY)
                 return self._narrowed(f"-({inner})" if inner.startswith("-") else f"-{inner}", UNARY, expr.type)
@@ -268,6 +273,8 @@ class Printer:
         associative = expr.op in (BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
         left = self.text(expr.left, own if own >= SUM or associative else SUM)
         right = self.text(expr.right, own + 1 if own >= SUM else SUM)
+        if expr.op is BinaryOp.SUB:
+            left, right = rounded(self, expr.left, left), rounded(self, expr.right, right)
         return self._narrowed(f"{left} {OPERATORS[expr.op]} {right}", own, expr.type)
 
     def _narrowed(self, text: str, own: int, kind: object) -> tuple[str, int]:

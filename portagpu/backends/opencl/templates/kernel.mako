@@ -12,10 +12,10 @@ typedef struct {
 } ${struct.name};
 % endfor
 % for constant in view.constants:
-<% name = constant.name + "_bits" if constant.bits else constant.name %>\
+<% name = constant.name + "_bits" if constant.bits or constant.offset else constant.name %>\
 __constant ${constant.bits or constant.type} ${name}[${constant.size}]${" __attribute__((aligned(16)))" if constant.aligned else ""} = { ${constant.values} };
-% if constant.bits:
-#define ${constant.name} ((__constant ${constant.type}*)${name})
+% if constant.bits or constant.offset:
+#define ${constant.name} ((__constant ${constant.type}*)${name}${" + " if constant.offset else ""}${constant.offset})
 % endif
 % endfor
 % for h in view.helpers:

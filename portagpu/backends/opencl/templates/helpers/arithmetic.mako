@@ -321,3 +321,16 @@ static inline float ${h.name}(float x) {
     return x < 0 ? 2.0f - result : result;
 }
 </%def>\
+<%def name="negated(h)">
+<% words = h.unsigned + h.lanes %>\
+static inline ${h.type} ${h.name}(${h.type} x) {
+    // the sign's place: known to nobody before the launch, whose work-groups have 1 to 3 dimensions
+    const ${h.unsigned} sign = (${h.unsigned})1 << ${h.width - 1} >> (get_work_dim() >> 3);
+    return as_${h.type}((${words})(as_${words}(x) ^ sign));
+}
+</%def>
+<%def name="rounded(h)">
+static inline ${h.type} ${h.name}(${h.type} product) {
+    return product;
+}
+</%def>

@@ -1,10 +1,16 @@
 <%def name="complex_mul(h)">
 static inline ${h.type} ${h.name}(${h.type} a, ${h.type} b) {
+% if h.contract:
+    ${h.contract}
+% endif
     return (${h.type})(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
 }
 </%def>
 <%def name="complex_div(h)">
 static inline ${h.type} ${h.name}(${h.type} a, ${h.type} b) {
+% if h.contract:
+    ${h.contract}
+% endif
     // Smith's division: no intermediate result is much larger than the quotient
     if (fabs(b.x) >= fabs(b.y)) {
         if (b.x == 0) return a / fabs(b.x);
@@ -32,7 +38,7 @@ static inline ${h.type} ${h.name}(${h.type} base, ${h.type} exponent) {
     ${h.part} modulus = hypot(base.x, base.y), phase = atan2(base.y, base.x);
     ${h.part} length = pow(modulus, exponent.x), angle = phase * exponent.x;
     if (exponent.y != 0) {
-        length *= exp(-phase * exponent.y);
+        length *= exp(0 - phase * exponent.y);
         angle += exponent.y * log(modulus);
     }
     return (${h.type})(length * cos(angle), length * sin(angle));
