@@ -234,7 +234,8 @@ def factor_columns_together(a, m, n, before, pivots, info, found, plan: cuda.con
     first = block * kind(plan.threads * plan.rows)
     failed = np.int32(0)
     _load(x, a, m, n, first, thread, plan)
-    for j in range(kind(plan.width)):
+    for column in range(plan.width):
+        j = kind(column)
         if j < n:
             turn = j % kind(2)
             _leave(x, j, turn, first, found, thread, shared, m, plan)

@@ -19,6 +19,8 @@ from tests.helpers.hopper import HOPPER
 
 lapack = pytest.importorskip("scipy.linalg.lapack")
 
+pytestmark = pytest.mark.oclgrind
+
 GETRF = {"float32": lapack.sgetrf, "float64": lapack.dgetrf, "complex64": lapack.cgetrf, "complex128": lapack.zgetrf}
 
 
