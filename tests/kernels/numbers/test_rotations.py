@@ -28,3 +28,34 @@ def test_rotations(device, dtype):
     rotate[2, 32](result, dtype(11), dtype(width))
     expected = [((int(v) << 11) | (int(v) >> (width - 11))) % 2**width for v in values]
     np.testing.assert_array_equal(result, np.array(expected, dtype))
+
+
+@cuda.jit(device=True)
+def halves_of_neighbour(x, cells, i):
+    """Two numbers, no rotation together; there is a barrier, so that the function is inlined."""
+    cells[i] = x
+    cuda.syncthreads()
+    value = cells[i ^ 1]
+    cuda.syncthreads()
+    return value >> np.uint32(9), value << np.uint32(5)
+
+
+@cuda.jit
+def join_halves(x, turns):
+    cells = cuda.shared.array(8, np.uint32)
+    i = cuda.threadIdx.x
+    for _ in range(turns):
+        low, high = halves_of_neighbour(x[i], cells, i)
+        x[i] = low + high
+
+
+@pytest.mark.oclgrind
+def test_shifts_beside_inlined_tuples(device):
+    """What one driver does not run without optimisation, and shifts for which it is built so."""
+    x = np.arange(8, dtype=np.uint32) * np.uint32(0x12345)
+    wanted = x.copy()
+    for _ in range(3):
+        wanted = wanted[np.arange(8) ^ 1]
+        wanted = (wanted >> np.uint32(9)) + (wanted << np.uint32(5))
+    join_halves[1, 8](x, 3)
+    assert np.array_equal(x, wanted)
