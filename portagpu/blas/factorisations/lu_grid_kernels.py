@@ -111,14 +111,23 @@ def _leave(x, at, turn, first, found, thread, shared, m, plan: cuda.constexpr):
     best, place = _largest_of_block(x, at, m, first, thread, shared, plan)
     own = (turn * (blocks + kind(1)) + block) * kind(plan.width)
     last = (turn * (blocks + kind(1)) + blocks) * kind(plan.width)
+    if plan.doublings == 0:  # with more warps there was a barrier since rows of the last column were read
+        cuda.syncthreads()
     for i in cuda.unroll(range(plan.rows)):
         row = first + kind(i * plan.threads) + thread
         if row == place:
             for w in cuda.unroll(range(plan.width)):
-                found.lines[own + kind(w)] = x[i, w]
+                shared.pivot[w] = x[i, w]
         if row == at:
             for w in cuda.unroll(range(plan.width)):
-                found.lines[last + kind(w)] = x[i, w]
+                shared.displaced[w] = x[i, w]
+    cuda.syncthreads()
+    end = first + kind(plan.threads * plan.rows)
+    for w in range(thread, kind(plan.width), kind(plan.threads)):  # by many threads, side by side
+        if place >= first and place < end:
+            found.lines[own + w] = shared.pivot[w]
+        if at >= first and at < end:
+            found.lines[last + w] = shared.displaced[w]
     if thread == 0:
         found.values[turn * blocks + block] = best
         found.places[turn * blocks + block] = place
