@@ -7,7 +7,10 @@ import pytest
 
 from portagpu import blas
 
-pytestmark = pytest.mark.one_device
+pytestmark = [
+    pytest.mark.one_device,
+    pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning"),
+]
 
 
 @pytest.mark.parametrize("turned", [False, True])
