@@ -15,7 +15,7 @@ from portagpu.runtime.execution.context import Context
 
 N = 12
 FACTORS = (0.0, -0.0, 0, 1.0, True, -1.0, 2.5, -0.75, np.float32(0.3), np.array([1.5]), np.inf, np.nan)
-STEPS = 250
+STEPS, LAYOUTS = 400, 3  # of the latter, so many for each routine
 
 # what is called, shapes, whether the last array may be NaN where beta is 0
 CALLS = {
@@ -65,9 +65,10 @@ def test_sequences_of_calls(device):
         name = draw.choice(list(CALLS))
         call, shapes = CALLS[name]
         kind = np.dtype(np.complex128 if name[0] == "z" else np.float64)
-        made = [random_array(shape, kind, draw, generator) for shape in shapes]
+        layout = random.Random(f"{name} {draw.randrange(LAYOUTS)}")
+        made = [random_array(shape, kind, layout, generator) for shape in shapes]
         ours = [array for array, _ in made]
-        options = {"alpha": draw.choice(FACTORS[:-2]), "beta": draw.choice(FACTORS), "own": draw.randrange(2)}
+        options = {"alpha": draw.choice(FACTORS[:-2]), "beta": draw.choice(FACTORS), "own": layout.randrange(2)}
         theirs = [x.copy(order="K") for x in ours]
         for x, copy in zip(ours, theirs, strict=True):
             copy.flags.writeable = x.flags.writeable
@@ -91,4 +92,4 @@ def test_sequences_of_calls(device):
         assert np.array_equal(found, was, equal_nan=True), told
     if device.capabilities.device_type is DeviceType.CPU:
         recorded = {number[0] if isinstance(number[0], str) else number[0][0] for number in mine.known}
-        assert recorded >= {"daxpy", "ddot", "dgemv", "dtrsv"}
+        assert len(recorded) >= 5, recorded
