@@ -74,7 +74,11 @@ class Routine:
         Raises `ArgumentTypeError`, `DTypeError`, `OutOfMemoryError`.
         """
         found = self._converted(operand_of(value, name), name)
-        return found if found.ndim == 1 else found.reshape(found.size)
+        if found.ndim == 1:
+            return found
+        if isinstance(found, np.matrix):  # which has two axes however it is reshaped
+            found = found.view(np.ndarray)
+        return found.reshape(found.size)
 
     def target(self, found: Any, given: Any, *, overwrite: bool, stream: Stream | None = None) -> Any:
         """What a result is written into: the argument itself, or a copy that begins with its elements.

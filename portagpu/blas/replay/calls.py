@@ -9,13 +9,12 @@ recorded for CPUs, which use them in place; see `numpy_calls`.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
 from portagpu.blas.gemm.core.workspace import with_own_scratch
-from portagpu.blas.gemm.replay.recordings import HostKnown, Recordings
+from portagpu.blas.gemm.replay.recordings import HostKnown, Recordings, Remembered
 from portagpu.blas.replay.device_calls import DeviceRecording, record_device_call
 from portagpu.blas.replay.keys import CallKey
 from portagpu.blas.replay.numpy_calls import NumpyRecording, record_numpy_call
@@ -123,7 +122,7 @@ class _Calls(HostKnown):
     def __init__(self) -> None:
         super().__init__()
         self.exact: set[Any] = set()
-        self.seen: OrderedDict[Any, bool] = OrderedDict()
+        self.seen = Remembered()
 
     def clear(self) -> None:
         super().clear()
@@ -137,9 +136,7 @@ class _Calls(HostKnown):
 
     def like(self, number: Any) -> Recording | None:
         """The recording of calls with a number."""
-        found: Recording | None = self.known.get(number)
-        if found is not None:
-            self.known.move_to_end(number)
+        found: Recording | None = self.known.use(number)
         return found
 
     def is_due(self, number: Any) -> bool:
@@ -150,7 +147,7 @@ class _Calls(HostKnown):
         """A call that was made; is_fixed: it cannot be recorded."""
         self.seen[number] = number in self.seen if is_fixed is None else is_fixed
         while len(self.seen) > _SEEN:
-            self.seen.popitem(last=False)
+            self.seen.forget_oldest()
 
     def keep(self, key: CallKey, recording: Recording | None, context: Context) -> None:
         """Keep what was recorded, with what a former recording with other factors tells about it."""
@@ -180,10 +177,12 @@ class _Calls(HostKnown):
         """
         known, most = self.known, context.capabilities.global_memory // _KEPT_SHARE
         while len(known) > _REMEMBERED:
-            known.popitem(last=False)
-        keeping = {number: found.replay for number, found in list(known.items()) if found.replay.kept}
+            known.forget_oldest()
+        # a copy, found by found: where a collection runs code that calls, known may change meanwhile
+        states = [(number, known.get(number)) for number in list(known)]
+        keeping = {number: found.replay for number, found in states if found is not None and found.replay.kept}
         for number, alone in beyond(keeping, most):
-            del known[number]
+            known.pop(number, None)
             self.seen[number] = alone
 
 

@@ -7,11 +7,10 @@ epilogue reads counts as operands do.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from portagpu.blas.gemm.replay.recordings import Known, Recordings
+from portagpu.blas.gemm.replay.recordings import Known, Recordings, Remembered
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.factory import ArrayFactory
 from portagpu.runtime.replay.replay import Replay, beyond, recorded
@@ -24,9 +23,6 @@ _recordings = Recordings(Known)
 class _Recording(NamedTuple):
     replay: Replay
     factory: ArrayFactory | None  # of the result, if it is new each time
-
-
-_Table = OrderedDict[Any, _Recording | bool]  # False: seen once; True: none can be made
 
 
 def again(
@@ -57,7 +53,7 @@ def again(
         return None
     if further and any(x.context is not context or x.token is None for x in further):
         return None
-    mine.known.move_to_end(key)
+    mine.known.use(key)
     result = out if factory is None else factory.array()
     assert result is not None
     buffers = (a.buffer, b.buffer, *[x.buffer for x in further], result.buffer)
@@ -84,7 +80,7 @@ def first(
         multiply(c)
         return
     context = c.context
-    known: _Table = _recordings.of(context).refresh(context)
+    known = _recordings.of(context).refresh(context)
     key = _key(a, b, None if new else c, stream, numbers, further)
     state = known.pop(key, None)
     if state is None or state is True:
@@ -94,7 +90,7 @@ def first(
         known[key] = _record((a, b, *further), c, multiply, new) or True
         _bound(known, context.capabilities.global_memory // _KEPT_SHARE)
     if len(known) > _REMEMBERED:
-        known.popitem(last=False)
+        known.forget_oldest()
 
 
 def _record(
@@ -134,7 +130,7 @@ def _facts(x: DeviceNDArray) -> tuple[Any, ...]:
     return x.type_key, x.dtype, x.shape, x.strides, x.offset
 
 
-def _bound(known: _Table, most: int) -> None:
+def _bound(known: Remembered, most: int) -> None:
     """Forget the oldest recordings that keep scratch memory, until what is kept is at most so many bytes.
 
     One that keeps more all by itself is not made again.

@@ -11,7 +11,6 @@ the caches full of matrices, so that what little Python is left counts by what i
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.backends.base import Memory
-from portagpu.blas.gemm.replay.recordings import HostKnown, Recordings
+from portagpu.blas.gemm.replay.recordings import HostKnown, Recordings, Remembered
 from portagpu.errors import PortaGPUError
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.host_memory import (
@@ -66,10 +65,11 @@ class _HostKnown(HostKnown):
 
     def forget_oldest(self) -> None:
         """Forget what was found out first, and the calls that would keep it."""
-        _, oldest = self.known.popitem(last=False)
+        oldest = self.known.forget_oldest()
         if isinstance(oldest, Replay):
-            for key, call in list(self.calls.items()):  # others may come and go, by finalisers
-                if call.replay is oldest:
+            for key in list(self.calls):  # others may come and go, by finalisers
+                call = self.calls.get(key)
+                if call is not None and call.replay is oldest:
                     self.calls.pop(key, None)
 
 
@@ -157,9 +157,8 @@ class HostProduct:
             with finished(stream):
                 mine.known[self._key] = recorded(lambda: multiply(*shared), shared) or True
             stream.synchronize()
-        mine.known.move_to_end(self._key)
-        found = mine.known[self._key]
-        if not isinstance(found, bool) and found.kept_bytes > _KEPT_BYTES:
+        found = mine.known.use(self._key)
+        if isinstance(found, Replay) and found.kept_bytes > _KEPT_BYTES:
             mine.known[self._key] = True  # too much to keep: not recorded again either
         while len(mine.known) > _REMEMBERED or _kept(mine.known) > _KEPT_BYTES:
             mine.forget_oldest()
@@ -243,7 +242,7 @@ def host_product(
     return HostProduct(a, b, out, numbers, context, stream)
 
 
-def _kept(known: OrderedDict[Any, Replay | bool]) -> int:
+def _kept(known: Remembered) -> int:
     return kept_by(replay for replay in list(known.values()) if isinstance(replay, Replay))
 
 

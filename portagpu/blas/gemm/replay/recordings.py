@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
@@ -17,13 +16,31 @@ from portagpu.tuning import Chooser
 K = TypeVar("K", bound="Known")
 
 
+class Remembered(dict[Any, Any]):
+    """What is known, that which was used last at the end. No `OrderedDict`: keys are compared by code of Python's, and
+    an interrupt in there leaves one with an order that its entries do not have."""
+
+    __slots__ = ()
+
+    def use(self, key: Any) -> Any:
+        """The value, which is never None, of a key; None without one."""
+        found = self.pop(key, None)
+        if found is not None:
+            self[key] = found
+        return found
+
+    def forget_oldest(self) -> Any:
+        """Take away what was used the longest ago, and return it."""
+        return self.pop(next(iter(self)))
+
+
 class Known:
     """What a thread knows of products in one context, and the generation of tuning results that it holds for."""
 
     __slots__ = ("_chooser", "_generation", "_settings", "known")
 
     def __init__(self) -> None:
-        self.known: OrderedDict[Any, Any] = OrderedDict()
+        self.known = Remembered()
         self._settings: Settings | None = None  # none yet
         self._chooser: Chooser | None = None
         self._generation = -1
@@ -33,7 +50,7 @@ class Known:
         chooser = self._chooser
         return chooser is not None and self._settings is context.settings and self._generation == chooser.generation()
 
-    def refresh(self, context: Context) -> OrderedDict[Any, Any]:
+    def refresh(self, context: Context) -> Remembered:
         """What is known, without what was found out under older tuning results."""
         if not self.holds(context):
             self.clear()
