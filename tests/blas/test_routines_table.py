@@ -9,6 +9,7 @@ import pytest
 
 from portagpu import blas, cuda, lapack, linalg
 from portagpu.blas.gemm.selection.registry import REGISTRY as GEMM
+from portagpu.blas.gemm.variants.block.variant import BlockVariant
 from portagpu.blas.level1.selection import MAP_REGISTRY, SUM_REGISTRY
 from portagpu.blas.level2.bands.selection import REGISTRY as BANDS
 from portagpu.blas.level2.products.selection import REGISTRY as PRODUCTS
@@ -68,6 +69,11 @@ def arguments(function):
 @pytest.mark.one_device(fast=True)
 def test_routines_use_the_tunables_that_are_said(device, monkeypatch):
     used = set()
+    run_triangle = BlockVariant.run_triangle
+
+    def told_of_triangles(*given, **options):
+        used.add("gemm")
+        return run_triangle(*given, **options)
 
     def told(name, run):
         def call(self, config, given):
@@ -79,6 +85,7 @@ def test_routines_use_the_tunables_that_are_said(device, monkeypatch):
     for name, registry in REGISTRIES.items():
         for variant in registry.variants:
             monkeypatch.setattr(type(variant), "run", told(name, type(variant).run))
+    monkeypatch.setattr(BlockVariant, "run_triangle", told_of_triangles)
     for functions in families(blas).values():
         for function in functions:
             if function.typecode in "sc":
