@@ -10,6 +10,7 @@ from portagpu.device.capabilities import Capabilities
 SPILL_REMARKS = ("-cl-nv-verbose",)  # has a compiler say how many registers a kernel keeps in memory
 # functions of OpenCL C 2.0 and later, which a driver has under its language option only
 _NEEDS_LANGUAGE = re.compile(r"dot_4x8packed|sub_group|atomic_work_item_fence|atomic_fetch_add_explicit")
+_STRUCTS = re.compile(r"^static inline pg_tuple", re.MULTILINE)
 _INLINE_STRUCTS = re.compile(r"always_inline\)\) static inline pg_tuple")
 _ALL_BUT_SIGNS = frozenset({"nnan", "ninf", "arcp"})
 
@@ -17,9 +18,11 @@ _ALL_BUT_SIGNS = frozenset({"nnan", "ninf", "arcp"})
 def options_for(asked: CompilerOptions, caps: Capabilities, source: str) -> tuple[str, ...]:
     """Options for the compiler of a device with these capabilities, for this OpenCL C."""
     options = ["-w"]
-    # without optimisation, what inlining leaves of structs that functions return is as unknown to that driver
-    may_rotate = "<<" in source and ">>" in source and not _INLINE_STRUCTS.search(source)
-    if not asked.opt or (may_rotate and not caps.optimised_rotations):
+    # that driver's optimiser makes what it cannot run of shifts, and wrong code of some functions that return structs;
+    # without optimisation, what inlining leaves of such structs is unknown to it
+    is_at_risk = ("<<" in source and ">>" in source) or _STRUCTS.search(source) is not None
+    is_at_risk = is_at_risk and not _INLINE_STRUCTS.search(source)
+    if not asked.opt or (is_at_risk and not caps.optimised_rotations):
         options.append("-cl-opt-disable")
     if asked.max_registers is not None and caps.max_registers_option:
         options.append(f"-cl-nv-maxrregcount={asked.max_registers}")

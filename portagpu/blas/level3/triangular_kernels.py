@@ -56,14 +56,21 @@ def coefficient(a, start, row, column, n, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def _place_of(number, row0, plan: cuda.constexpr):
-    """Row and column of a staged element, by its number: neighbours in memory follow one another."""
+def _row_of(number, plan: cuda.constexpr):
+    """Row of a staged element among those together, by its number: neighbours in memory follow one another."""
     kind = type(number)
     if plan.a_along:
-        line = kind(plan.columns * plan.together)
-        within = number % line
-        return row0 + within // kind(plan.columns), number // line * kind(plan.columns) + within % kind(plan.columns)
-    return row0 + number % kind(plan.together), number // kind(plan.together)
+        return number % kind(plan.columns * plan.together) // kind(plan.columns)
+    return number % kind(plan.together)
+
+
+@cuda.jit(device=True)
+def _column_of(number, plan: cuda.constexpr):
+    """Column of a staged element, by its number."""
+    kind = type(number)
+    if plan.a_along:
+        return number // kind(plan.columns * plan.together) * kind(plan.columns) + number % kind(plan.columns)
+    return number // kind(plan.together)
 
 
 @cuda.jit(device=True)
@@ -78,14 +85,15 @@ def _stage(panel, base, a, start, row0, n, thread, plan: cuda.constexpr):
     part = cuda.local.array(_AT_ONCE, plan.number)
     for first in range(kind(0), width * kind(together), kind(plan.columns * _AT_ONCE)):
         for u in cuda.unroll(range(_AT_ONCE)):
-            row, column = _place_of(first + kind(u * plan.columns) + thread, row0, plan)
+            number = first + kind(u * plan.columns) + thread
             part[u] = plan.number(0)
-            if column < width:
-                part[u] = coefficient(a, start, row, column, n, plan)
+            if _column_of(number, plan) < width:
+                row = row0 + _row_of(number, plan)
+                part[u] = coefficient(a, start, row, _column_of(number, plan), n, plan)
         for u in cuda.unroll(range(_AT_ONCE)):
-            row, column = _place_of(first + kind(u * plan.columns) + thread, row0, plan)
-            if column < width:
-                panel[base + column * kind(together) + (row - row0)] = part[u]
+            number = first + kind(u * plan.columns) + thread
+            if _column_of(number, plan) < width:
+                panel[base + _column_of(number, plan) * kind(together) + _row_of(number, plan)] = part[u]
 
 
 @cuda.jit(device=True)
@@ -107,14 +115,15 @@ def _fetch(x, base, b, start, n, m, first, thread, scale, plan: cuda.constexpr):
     kind = type(n)
     part = cuda.local.array(_AT_ONCE, plan.number)
     whole = (n + kind(plan.together - 1)) // kind(plan.together) * kind(plan.together)
-    for group in range(kind(plan.rows // _AT_ONCE)):
+    for turn in range(plan.rows // _AT_ONCE):
+        first_step = kind(turn) * kind(_AT_ONCE)
         for u in cuda.unroll(range(_AT_ONCE)):
-            i, j = _cell_of(group * kind(_AT_ONCE) + kind(u), thread, plan)
+            i, j = _cell_of(first_step + kind(u), thread, plan)
             part[u] = plan.number(0)
             if i < n and first + j < m:
                 part[u] = b.memory[start + i * b.down + (first + j) * b.right]
         for u in cuda.unroll(range(_AT_ONCE)):
-            i, j = _cell_of(group * kind(_AT_ONCE) + kind(u), thread, plan)
+            i, j = _cell_of(first_step + kind(u), thread, plan)
             if i < whole:
                 x[base + i * kind(plan.pitch) + j] = part[u] * scale
 
@@ -123,8 +132,8 @@ def _fetch(x, base, b, start, n, m, first, thread, scale, plan: cuda.constexpr):
 def _leave(x, base, b, start, n, m, first, thread, plan: cuda.constexpr):
     """Solutions to where the right sides were."""
     kind = type(n)
-    for step in range(kind(plan.rows)):
-        i, j = _cell_of(step, thread, plan)
+    for step in range(plan.rows):
+        i, j = _cell_of(kind(step), thread, plan)
         if i < n and first + j < m:
             b.memory[start + i * b.down + (first + j) * b.right] = x[base + i * kind(plan.pitch) + j]
 
