@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.factorisations.lu_kernels import magnitude
+from portagpu.blas.factorisations.lu_kernels import largest_of_lanes, magnitude
 
 _LANES = 32
 _DOUBLINGS = 5  # to a warp's lanes
-_ALL = 0xFFFFFFFF
 
 
 class GridPlan(NamedTuple):
@@ -64,18 +63,6 @@ class _Shared(NamedTuple):
 
 
 @cuda.jit(device=True)
-def _largest_of_lanes(best, place, doublings: cuda.constexpr):
-    """The largest of the magnitudes of 1 << doublings neighbours and its row, of equal ones the first row's."""
-    for i in cuda.unroll(range(doublings)):
-        other = cuda.shfl_xor_sync(_ALL, best, 1 << i)
-        row = cuda.shfl_xor_sync(_ALL, place, 1 << i)
-        if other > best or (other == best and row < place):
-            best = other
-            place = row
-    return best, place
-
-
-@cuda.jit(device=True)
 def _largest_of_block(x, at, m, first, thread, shared, plan: cuda.constexpr):
     """The largest magnitude from row ``at`` on of the block's rows in the first column, and its row; for all threads.
 
@@ -91,7 +78,7 @@ def _largest_of_block(x, at, m, first, thread, shared, plan: cuda.constexpr):
             if size > best:
                 best = size
                 place = row
-    best, place = _largest_of_lanes(best, place, _DOUBLINGS)
+    best, place = largest_of_lanes(best, place, _DOUBLINGS)
     if plan.doublings > 0:
         if thread % kind(_LANES) == 0:
             shared.values[thread // kind(_LANES)] = best
@@ -99,7 +86,7 @@ def _largest_of_block(x, at, m, first, thread, shared, plan: cuda.constexpr):
         cuda.syncthreads()
         best = shared.values[thread % kind(1 << plan.doublings)]
         place = shared.places[thread % kind(1 << plan.doublings)]
-        best, place = _largest_of_lanes(best, place, plan.doublings)
+        best, place = largest_of_lanes(best, place, plan.doublings)
     return best, place
 
 
@@ -146,7 +133,7 @@ def _agree(at, turn, found, thread, shared, unfinished, plan: cuda.constexpr):
         if other > best or (other == best and row < place):
             best = other
             place = row
-    best, place = _largest_of_lanes(best, place, _DOUBLINGS)
+    best, place = largest_of_lanes(best, place, _DOUBLINGS)
     lines = turn * (blocks + kind(1))
     winner = place // kind(plan.threads * plan.rows)
     for w in range(thread, kind(plan.width), kind(plan.threads)):

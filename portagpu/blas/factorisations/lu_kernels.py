@@ -18,6 +18,7 @@ from portagpu import cuda
 from portagpu.blas.factorisations.cells import put, take
 from portagpu.blas.gemm.kernels.epilogue import multiply_add
 
+_ALL_LANES = 0xFFFFFFFF
 FEW = 32
 """Threads that bring together what others found."""
 
@@ -103,6 +104,18 @@ def _copy_out(s, base, pitch, a, start, m, n, thread, plan: cuda.constexpr):
 def magnitude(value, is_complex: cuda.constexpr):
     """What pivots are compared by: LAPACK takes the sum of the parts of complex numbers."""
     return abs(value.real) + abs(value.imag) if is_complex else abs(value)
+
+
+@cuda.jit(device=True)
+def largest_of_lanes(best, place, doublings: cuda.constexpr):
+    """The largest of the magnitudes of 1 << doublings neighbours and its row, of equal ones the first row's."""
+    for i in cuda.unroll(range(doublings)):
+        other = cuda.shfl_xor_sync(_ALL_LANES, best, 1 << i)
+        row = cuda.shfl_xor_sync(_ALL_LANES, place, 1 << i)
+        if other > best or (other == best and row < place):
+            best = other
+            place = row
+    return best, place
 
 
 @cuda.jit(device=True)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.factorisations.lu_kernels import magnitude
+from portagpu.blas.factorisations.lu_kernels import largest_of_lanes, magnitude
 
 _LANES = 32
 _ALL = 0xFFFFFFFF
@@ -103,14 +103,7 @@ def _from_lane(value, lane, plan: cuda.constexpr):
 @cuda.jit(device=True)
 def _pivot_place(size, at, j, plan: cuda.constexpr):
     """The place of the largest of a matrix's magnitudes, -1 where a thread has none; ``at``: a thread's own place."""
-    best = size
-    place = at if size >= 0 else j
-    for i in cuda.unroll(range(plan.doublings)):
-        other = cuda.shfl_xor_sync(_ALL, best, 1 << i)
-        found = cuda.shfl_xor_sync(_ALL, place, 1 << i)
-        if other > best or (other == best and found < place):
-            best = other
-            place = found
+    _, place = largest_of_lanes(size, at if size >= 0 else j, plan.doublings)
     return place
 
 
