@@ -162,6 +162,17 @@ def finished(total, c, product, row, column, extents, factors, epilogue):
 
 
 @cuda.jit(device=True)
+def finished_inside(total, c, product, row, column, factors, epilogue):
+    """As `finished`, where there is such an element."""
+    value = total
+    if epilogue.scaling > SUM:
+        value = value * factors.alpha
+    if epilogue.scaling == BETA_UNLESS_ZERO and factors.beta != 0:
+        value += factors.beta * type(factors.alpha)(c[product, row, column] if c.ndim == 3 else c[row, column])
+    return type(value)(fused_value(value, product, row, column, factors.fused))
+
+
+@cuda.jit(device=True)
 def packed_pair(low, high, kind: cuda.constexpr):
     """Two float32 as a pair of float16 or of bfloat16 in 32 bits."""
     return cuda.pack_half2(low, high) if kind == "float16" else cuda.pack_bfloat162(low, high)

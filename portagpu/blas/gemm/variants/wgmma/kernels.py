@@ -24,6 +24,7 @@ from portagpu import cuda
 from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, SUM, Epilogue
 from portagpu.blas.gemm.kernels.epilogue import divided, finished, packed_pair
 from portagpu.blas.gemm.kernels.split_k import Share, Team, add_parts
+from portagpu.blas.gemm.variants.wgmma.fused_kernels import Corner, Held, finish_rows, leave_pairs
 
 # bits of a descriptor: 128-byte swizzle; the distance of groups of eight rows, 1024 bytes, in units of 16
 _SWIZZLE = 1 << 62
@@ -135,7 +136,9 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
     span = 128 // size
     ring_a = cuda.shared.array((stages, tile_m * tile_k), element, alignment=1024)
     ring_b = cuda.shared.array((stages, tile_n * tile_k), element, alignment=1024)
-    drawer = cuda.shared.array((consumers, 2, 64 * 32), np.uint32 if columns == 64 else sums, alignment=1024)
+    is_fused = factors.fused is not None
+    packs = columns == 64 and not is_fused
+    drawer = cuda.shared.array((consumers, 2, 64 * 32), np.uint32 if packs else sums, alignment=1024)
     bars = cuda.shared.array(2 * stages, np.uint64)
     thread = np.int32(cuda.threadIdx.x)
     team = thread // 128
@@ -285,7 +288,40 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
                     thread - 128,
                     Team(blocks * (tile_n // 2), vector, levels, 8, 128 * consumers),
                 )
-            if is_last:
+            if is_last and is_fused:
+                wide = 64 if tile_n % 64 == 0 else 32
+                held = Held(sums, wide, plan.exponents)
+                own = np.uint32((mine * 4 + warp) * (16 * 64))
+                for block in cuda.unroll(range(blocks)):
+                    for strip in cuda.unroll(range(tile_n // wide)):
+                        corner = Corner(
+                            np.uint32(part_of_all // splits),
+                            np.uint32(tile_row * tile_m + mine * rows + block * 64 + warp * 16),
+                            np.uint32(tile_column * tile_n + strip * wide),
+                        )
+                        cuda.syncwarp()
+                        leave_pairs(
+                            (total if promote else acc)[block],
+                            strip * (wide // 2),
+                            drawer.ravel(),
+                            own,
+                            np.uint32(lane),
+                            held,
+                        )
+                        cuda.syncwarp()
+                        finish_rows(
+                            drawer.ravel(),
+                            own,
+                            c,
+                            corner,
+                            extents,
+                            exponents,
+                            np.uint32(lane),
+                            factors,
+                            epilogue,
+                            held,
+                        )
+            elif is_last:
                 for block in cuda.unroll(range(blocks)):
                     row0 = tile_row * tile_m + mine * rows + block * 64
                     row = np.uint32(warp * 16 + lane // 4)
@@ -313,7 +349,7 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
                                         low = divided(low, down + exponents.columns[at_column])
                                     if at_column + np.uint32(1) < extents.n:
                                         high = divided(high, down + exponents.columns[at_column + np.uint32(1)])
-                                if plan.scaled or factors.fused is not None:
+                                if plan.scaled:
                                     product = np.uint32(part_of_all // splits)
                                     low = finished(low, c, product, at_row, at_column, extents, factors, epilogue)
                                     high = finished(
