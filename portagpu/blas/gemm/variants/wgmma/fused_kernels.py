@@ -18,7 +18,7 @@ from portagpu import cuda
 from portagpu.blas.gemm.kernels.epilogue import divided, finished_inside
 
 _ROWS = 16  # of a warp
-_TOGETHER = 4  # rows whose calls overlap
+_TOGETHER = 8  # rows whose calls overlap
 
 
 class Corner(NamedTuple):
@@ -29,17 +29,9 @@ class Corner(NamedTuple):
     column: Any
 
 
-class Held(NamedTuple):
-    """A warp's sums in shared memory: of which type, in rows of how many columns, and whether exponents divide them."""
-
-    sums: Any
-    wide: int
-    divides: bool
-
-
 @cuda.jit(device=True)
 def leave_pairs(sums, first: cuda.constexpr, memory, place, lane, plan: cuda.constexpr):
-    """Write a warp's sums, from those numbered ``first`` on, to ``memory[place:]``: 16 rows; plan: `Held`.
+    """Write a warp's sums, from those numbered ``first`` on, to ``memory[place:]``: 16 rows.
 
     Pairs of a row are permuted, in groups of four, by the row's number: neither here nor where a row is read do
     threads wait for one another.
@@ -64,7 +56,7 @@ def _becomes(memory, place, line, column, c, corner, exponents, factors, epilogu
     wide = np.uint32(plan.wide)
     group = column // np.uint32(8) ^ (line & (wide // np.uint32(8) - np.uint32(1)))
     value = memory[place + line * wide + group * np.uint32(8) + column % np.uint32(8)]
-    if plan.divides:
+    if plan.exponents:
         value = divided(value, exponents.rows[corner.row + line] + exponents.columns[corner.column + column])
     return finished_inside(value, c, corner.product, corner.row + line, corner.column + column, factors, epilogue)
 
@@ -80,11 +72,12 @@ def _put(value, c, corner, line, column):
 
 @cuda.jit(device=True)
 def finish_rows(memory, place, c, corner, extents, exponents, lane, factors, epilogue, plan: cuda.constexpr):
-    """Store what becomes of the sums that `leave_pairs` wrote, as far as they are the result's; plan: `Held`."""
-    sides = plan.wide // 32
+    """Store what becomes of the sums that `leave_pairs` wrote, as far as they are the result's."""
+    wide = plan.wide
+    sides = wide // 32
     values = cuda.local.array((_TOGETHER, sides), plan.sums)
     for begin in range(np.uint32(0), np.uint32(_ROWS), np.uint32(_TOGETHER)):
-        last_row, last_column = corner.row + begin + np.uint32(_TOGETHER), corner.column + np.uint32(plan.wide)
+        last_row, last_column = corner.row + begin + np.uint32(_TOGETHER), corner.column + np.uint32(wide)
         if last_row <= np.uint32(extents.m) and last_column <= np.uint32(extents.n):
             # stored after all of them, so that what the calls load overlaps
             for i in cuda.unroll(range(_TOGETHER)):

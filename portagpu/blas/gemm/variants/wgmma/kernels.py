@@ -24,7 +24,7 @@ from portagpu import cuda
 from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, SUM, Epilogue
 from portagpu.blas.gemm.kernels.epilogue import divided, finished, packed_pair
 from portagpu.blas.gemm.kernels.split_k import Share, Team, add_parts
-from portagpu.blas.gemm.variants.wgmma.fused_kernels import Corner, Held, finish_rows, leave_pairs
+from portagpu.blas.gemm.variants.wgmma.fused_kernels import Corner, finish_rows, leave_pairs
 
 # bits of a descriptor: 128-byte swizzle; the distance of groups of eight rows, 1024 bytes, in units of 16
 _SWIZZLE = 1 << 62
@@ -64,7 +64,7 @@ class WarpgroupPlan(NamedTuple):
     so many blocks share the depth of a tile, none of them without a part; ``fan`` and ``levels`` are those of
     `portagpu.blas.gemm.kernels.split_k`. ``a_transposed`` says that A lies as (depth, m), ``b_transposed`` that B lies
     as (n, depth). Results leave in strips of ``columns``, 128 bytes each: 64 of 16 bits (``packed``: "float16" or
-    "bfloat16"), 32 of 32 bits. ``scaled``: alpha is not 1, or beta not 0.
+    "bfloat16"), 32 of 32 bits; a caller's function is called for ``wide`` columns of a warp at a time. ``scaled``: alpha is not 1, or beta not 0.
 
     Operands may be sums of pieces, which lie one after the other along the depth. The result is then a sum of
     ``products``: of the pieces of A whose numbers are in ``pieces_a``, four bits each, with those of B in
@@ -89,6 +89,7 @@ class WarpgroupPlan(NamedTuple):
     b_transposed: bool
     columns: int
     packed: str
+    wide: int
     scaled: bool
     exponents: bool
     products: int
@@ -289,24 +290,22 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
                     Team(blocks * (tile_n // 2), vector, levels, 8, 128 * consumers),
                 )
             if is_last and is_fused:
-                wide = 64 if tile_n % 64 == 0 else 32
-                held = Held(sums, wide, plan.exponents)
                 own = np.uint32((mine * 4 + warp) * (16 * 64))
                 for block in cuda.unroll(range(blocks)):
-                    for strip in cuda.unroll(range(tile_n // wide)):
+                    for strip in cuda.unroll(range(tile_n // plan.wide)):
                         corner = Corner(
                             np.uint32(part_of_all // splits),
                             np.uint32(tile_row * tile_m + mine * rows + block * 64 + warp * 16),
-                            np.uint32(tile_column * tile_n + strip * wide),
+                            np.uint32(tile_column * tile_n + strip * plan.wide),
                         )
                         cuda.syncwarp()
                         leave_pairs(
                             (total if promote else acc)[block],
-                            strip * (wide // 2),
+                            strip * (plan.wide // 2),
                             drawer.ravel(),
                             own,
                             np.uint32(lane),
-                            held,
+                            plan,
                         )
                         cuda.syncwarp()
                         finish_rows(
@@ -319,7 +318,7 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
                             np.uint32(lane),
                             factors,
                             epilogue,
-                            held,
+                            plan,
                         )
             elif is_last:
                 for block in cuda.unroll(range(blocks)):

@@ -299,6 +299,7 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
         a_transposed=a_transposed,
         b_transposed=b_transposed,
         columns=columns,
+        wide=64 if config.tile_n % 64 == 0 else 32,
         packed="bfloat16" if c.dtype.name == "bfloat16" else "float16",
         scaled=scaled,
         exponents=operands.row_exponents is not _NOTHING,
