@@ -16,6 +16,10 @@ import numpy as np
 from portagpu import cuda
 from portagpu.blas.gemm.core.kernel_arguments import ALPHA_AND_BETA, BETA_UNLESS_ZERO, SUM, Order
 
+SMALL = (1 << 30) - 1
+"""Bits of rows and columns that a caller's function gets: with no others set, compilers know that its subscripts do not
+count from the end."""
+
 
 @cuda.jit(device=True)
 def multiply_add(x, y, z, whole: cuda.constexpr):
@@ -164,17 +168,6 @@ def finished(total, c, product, row, column, extents, factors, epilogue):
         last_row, last_column = type(row)(extents.m) - 1, type(column)(extents.n) - 1
         value = type(value)(fused_value(value, product, min(row, last_row), min(column, last_column), factors.fused))
     return value
-
-
-@cuda.jit(device=True)
-def finished_inside(total, c, product, row, column, factors, epilogue):
-    """As `finished`, where there is such an element."""
-    value = total
-    if epilogue.scaling > SUM:
-        value = value * factors.alpha
-    if epilogue.scaling == BETA_UNLESS_ZERO and factors.beta != 0:
-        value += factors.beta * type(factors.alpha)(c[product, row, column] if c.ndim == 3 else c[row, column])
-    return type(value)(fused_value(value, product, row, column, factors.fused))
 
 
 @cuda.jit(device=True)

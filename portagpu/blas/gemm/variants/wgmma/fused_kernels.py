@@ -15,10 +15,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.gemm.kernels.epilogue import divided, finished_inside
+from portagpu.blas.gemm.core.kernel_arguments import Order
+from portagpu.blas.gemm.kernels.epilogue import SMALL, divided, finished_element, packed_pair, store_element
 
+_LINE = 128  # bytes of the cache
 _ROWS = 16  # of a warp
 _TOGETHER = 8  # rows whose calls overlap
+
+
+class Result(NamedTuple):
+    """A result in C order: element [i, row, column] is ``memory[i * batch + row * pitch + column]``.
+
+    pairs: the memory as uint32, where the elements have 16 bits.
+    """
+
+    memory: Any
+    pairs: Any
+    pitch: Any
+    batch: Any
 
 
 class Corner(NamedTuple):
@@ -30,69 +44,107 @@ class Corner(NamedTuple):
 
 
 @cuda.jit(device=True)
-def leave_pairs(sums, first: cuda.constexpr, memory, place, lane, plan: cuda.constexpr):
-    """Write a warp's sums, from those numbered ``first`` on, to ``memory[place:]``: 16 rows.
+def fetch_ahead(fused, corner, extents, thread, plan: cuda.constexpr):
+    """Fetch the tile of each argument that is a matrix like the result to the device's cache, by all consumers."""
+    threads = plan.consumers * 128
+    for i in cuda.unroll(range(len(fused.arguments))):
+        if plan.ahead >> i & 1:
+            x = fused.arguments[i]
+            each = _LINE // x.itemsize
+            lines = plan.tile_n // each
+            for part in cuda.unroll(range((plan.tile_m * lines + threads - 1) // threads)):
+                line = thread + part * threads
+                row, column = corner.row + line // lines, corner.column + line % lines * each
+                if line < plan.tile_m * lines and row < extents.m and column < extents.n:
+                    cuda.prefetch(x, (column, row) if fused.order is Order.TURNED else (row, column))
 
-    Pairs of a row are permuted, in groups of four, by the row's number: neither here nor where a row is read do
-    threads wait for one another.
+
+@cuda.jit(device=True)
+def _held(place, row, pair, plan: cuda.constexpr):
+    """Where a pair of a warp's sums lies in shared memory, whose first is at ``place``.
+
+    Groups of four pairs are permuted by the row's number: neither where pairs come from the matrix units nor where rows
+    are read do threads wait for one another.
     """
-    wide = plan.wide
-    pair = cuda.int32x2 if plan.sums == np.int32 else cuda.float32x2
-    for part in cuda.unroll(range(wide // 8)):
+    group = pair // np.uint32(4) ^ (row & np.uint32(plan.wide // 8 - 1))
+    return place + row * np.uint32(plan.wide) + group * np.uint32(8) + pair % np.uint32(4) * np.uint32(2)
+
+
+@cuda.jit(device=True)
+def leave_pairs(sums, first: cuda.constexpr, memory, place, lane, plan: cuda.constexpr):
+    """Write a warp's sums, from those numbered ``first`` on, to ``memory[place:]``: 16 rows."""
+    kind = cuda.int32x2 if plan.sums == np.int32 else cuda.float32x2
+    for part in cuda.unroll(range(plan.wide // 8)):
         for half in cuda.unroll(range(2)):
             row = lane // np.uint32(4) + np.uint32(half * 8)
-            group = np.uint32(part) ^ (row & np.uint32(wide // 8 - 1))
-            cuda.vstore(
-                pair(sums[first + part * 4 + half * 2], sums[first + part * 4 + half * 2 + 1]),
-                memory,
-                place + row * np.uint32(wide) + group * np.uint32(8) + lane % np.uint32(4) * np.uint32(2),
-                aligned=True,
-            )
+            at = _held(place, row, np.uint32(part * 4) + lane % np.uint32(4), plan)
+            number = first + part * 4 + half * 2
+            cuda.vstore(kind(sums[number], sums[number + 1]), memory, at, aligned=True)
 
 
 @cuda.jit(device=True)
-def _becomes(memory, place, line, column, c, corner, exponents, factors, epilogue, plan: cuda.constexpr):
-    """What one sum becomes; line, column: its place among the warp's."""
-    wide = np.uint32(plan.wide)
-    group = column // np.uint32(8) ^ (line & (wide // np.uint32(8) - np.uint32(1)))
-    value = memory[place + line * wide + group * np.uint32(8) + column % np.uint32(8)]
+def _place(c, corner, row, column):
+    """Where an element of the result lies."""
+    return corner.product * c.batch + row * c.pitch + column
+
+
+@cuda.jit(device=True)
+def _store_one(value, c, corner, row, column, factors, epilogue):
+    """Store what one sum becomes."""
+    place = _place(c, corner, row, column)
+    store_element(value, c.memory, place, corner.product, row, column, factors, epilogue)
+
+
+@cuda.jit(device=True)
+def _unscaled(value, row, column, exponents, plan: cuda.constexpr):
+    """A sum divided by its powers of 2, if it has such."""
     if plan.exponents:
-        value = divided(value, exponents.rows[corner.row + line] + exponents.columns[corner.column + column])
-    return finished_inside(value, c, corner.product, corner.row + line, corner.column + column, factors, epilogue)
+        return divided(value, exponents.rows[row] + exponents.columns[column])
+    return value
 
 
 @cuda.jit(device=True)
-def _put(value, c, corner, line, column):
-    """Store an element of the result."""
-    if c.ndim == 3:
-        c[corner.product, corner.row + line, corner.column + column] = value
-    else:
-        c[corner.row + line, corner.column + column] = value
+def _finish_whole(memory, place, begin, c, corner, exponents, lane, factors, epilogue, plan: cuda.constexpr):
+    """Store what becomes of the sums in the rows from ``begin`` on, all of which are the result's."""
+    across = plan.wide // 2  # threads of a row
+    values = cuda.local.array((_TOGETHER, 2), plan.sums)
+    # none is stored before the last is there, so that what the calls load overlaps
+    column = corner.column + lane % np.uint32(across) * np.uint32(2) & np.uint32(SMALL)
+    for i in cuda.unroll(range(_TOGETHER)):
+        line = begin + np.uint32(i * (32 // across)) + lane // np.uint32(across)
+        row = corner.row + line & np.uint32(SMALL)
+        pair = cuda.vload(memory, _held(place, line, lane % np.uint32(across), plan), 2, aligned=True)
+        for side in cuda.unroll(range(2)):
+            at = column + np.uint32(side)
+            value = _unscaled(pair[side], row, at, exponents, plan)
+            where = _place(c, corner, row, at)
+            values[i, side] = plan.sums(
+                finished_element(value, c.memory, where, corner.product, row, at, factors, epilogue)
+            )
+    for i in cuda.unroll(range(_TOGETHER)):
+        line = begin + np.uint32(i * (32 // across)) + lane // np.uint32(across)
+        where = _place(c, corner, corner.row + line, column)
+        if plan.columns == 64:
+            c.pairs[where // type(where)(2)] = packed_pair(values[i, 0], values[i, 1], plan.packed)
+        else:
+            kind = cuda.int32x2 if plan.sums == np.int32 else cuda.float32x2
+            cuda.vstore(kind(values[i, 0], values[i, 1]), c.memory, where, aligned=True)
 
 
 @cuda.jit(device=True)
 def finish_rows(memory, place, c, corner, extents, exponents, lane, factors, epilogue, plan: cuda.constexpr):
-    """Store what becomes of the sums that `leave_pairs` wrote, as far as they are the result's."""
-    wide = plan.wide
-    sides = wide // 32
-    values = cuda.local.array((_TOGETHER, sides), plan.sums)
-    for begin in range(np.uint32(0), np.uint32(_ROWS), np.uint32(_TOGETHER)):
-        last_row, last_column = corner.row + begin + np.uint32(_TOGETHER), corner.column + np.uint32(wide)
-        if last_row <= np.uint32(extents.m) and last_column <= np.uint32(extents.n):
-            # stored after all of them, so that what the calls load overlaps
-            for i in cuda.unroll(range(_TOGETHER)):
-                for side in cuda.unroll(range(sides)):
-                    line, column = begin + np.uint32(i), np.uint32(side * 32) + lane
-                    values[i, side] = _becomes(
-                        memory, place, line, column, c, corner, exponents, factors, epilogue, plan
-                    )
-            for i in cuda.unroll(range(_TOGETHER)):
-                for side in cuda.unroll(range(sides)):
-                    _put(values[i, side], c, corner, begin + np.uint32(i), np.uint32(side * 32) + lane)
-        else:
-            for line in range(begin, begin + np.uint32(_TOGETHER)):
-                for side in cuda.unroll(range(sides)):
-                    column = np.uint32(side * 32) + lane
-                    if corner.row + line < np.uint32(extents.m) and corner.column + column < np.uint32(extents.n):
-                        value = _becomes(memory, place, line, column, c, corner, exponents, factors, epilogue, plan)
-                        _put(value, c, corner, line, column)
+    """Store what becomes of the sums that `leave_pairs` wrote, as far as they are the result's; c: a `Result`."""
+    across = np.uint32(plan.wide // 2)
+    last_row, last_column = corner.row + np.uint32(_ROWS), corner.column + np.uint32(plan.wide)
+    if last_row <= np.uint32(extents.m) and last_column <= np.uint32(extents.n):
+        for begin in range(np.uint32(0), np.uint32(_ROWS), np.uint32(_TOGETHER * 64 // plan.wide)):
+            _finish_whole(memory, place, begin, c, corner, exponents, lane, factors, epilogue, plan)
+    else:
+        for line in range(lane // across, np.uint32(_ROWS), np.uint32(32) // across):
+            row = corner.row + line
+            pair = cuda.vload(memory, _held(place, line, lane % across, plan), 2, aligned=True)
+            for side in cuda.unroll(range(2)):
+                column = corner.column + lane % across * np.uint32(2) + np.uint32(side)
+                if row < np.uint32(extents.m) and column < np.uint32(extents.n):
+                    value = _unscaled(pair[side], row, column, exponents, plan)
+                    _store_one(value, c, corner, row, column, factors, epilogue)
