@@ -6,7 +6,7 @@ are side by side in a row when they call the function, and store what it returns
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
-# ruff: noqa: ANN001, ANN201
+# ruff: noqa: ANN001, ANN201, ANN202
 
 from __future__ import annotations
 
@@ -15,12 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.gemm.core.kernel_arguments import Order
 from portagpu.blas.gemm.kernels.epilogue import SMALL, divided, finished_element, packed_pair, store_element
 
-_LINE = 128  # bytes of the cache
 _ROWS = 16  # of a warp
-_TOGETHER = 8  # rows whose calls overlap
 
 
 class Result(NamedTuple):
@@ -44,22 +41,6 @@ class Corner(NamedTuple):
 
 
 @cuda.jit(device=True)
-def fetch_ahead(fused, corner, extents, thread, plan: cuda.constexpr):
-    """Fetch the tile of each argument that is a matrix like the result to the device's cache, by all consumers."""
-    threads = plan.consumers * 128
-    for i in cuda.unroll(range(len(fused.arguments))):
-        if plan.ahead >> i & 1:
-            x = fused.arguments[i]
-            each = _LINE // x.itemsize
-            lines = plan.tile_n // each
-            for part in cuda.unroll(range((plan.tile_m * lines + threads - 1) // threads)):
-                line = thread + part * threads
-                row, column = corner.row + line // lines, corner.column + line % lines * each
-                if line < plan.tile_m * lines and row < extents.m and column < extents.n:
-                    cuda.prefetch(x, (column, row) if fused.order is Order.TURNED else (row, column))
-
-
-@cuda.jit(device=True)
 def _held(place, row, pair, plan: cuda.constexpr):
     """Where a pair of a warp's sums lies in shared memory, whose first is at ``place``.
 
@@ -71,7 +52,7 @@ def _held(place, row, pair, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def leave_pairs(sums, first: cuda.constexpr, memory, place, lane, plan: cuda.constexpr):
+def _leave_pairs(sums, first: cuda.constexpr, memory, place, lane, plan: cuda.constexpr):
     """Write a warp's sums, from those numbered ``first`` on, to ``memory[place:]``: 16 rows."""
     kind = cuda.int32x2 if plan.sums == np.int32 else cuda.float32x2
     for part in cuda.unroll(range(plan.wide // 8)):
@@ -104,15 +85,17 @@ def _unscaled(value, row, column, exponents, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def _finish_whole(memory, place, begin, c, corner, exponents, lane, factors, epilogue, plan: cuda.constexpr):
-    """Store what becomes of the sums in the rows from ``begin`` on, all of which are the result's."""
+def _finish_whole(memory, place, c, corner, exponents, lane, factors, epilogue, plan: cuda.constexpr):
+    """Store what becomes of the sums in a warp's rows, all of which are the result's."""
     across = plan.wide // 2  # threads of a row
-    values = cuda.local.array((_TOGETHER, 2), plan.sums)
+    at_once = 32 // across  # rows
+    values = cuda.local.array((_ROWS // at_once, 2), plan.sums)
     # none is stored before the last is there, so that what the calls load overlaps
-    column = corner.column + lane % np.uint32(across) * np.uint32(2) & np.uint32(SMALL)
-    for i in cuda.unroll(range(_TOGETHER)):
-        line = begin + np.uint32(i * (32 // across)) + lane // np.uint32(across)
-        row = corner.row + line & np.uint32(SMALL)
+    first_row, first_column = corner.row & np.uint32(SMALL), corner.column & np.uint32(SMALL)
+    column = first_column + lane % np.uint32(across) * np.uint32(2)
+    for i in cuda.unroll(range(_ROWS // at_once)):
+        line = np.uint32(i * at_once) + lane // np.uint32(across)
+        row = first_row + line
         pair = cuda.vload(memory, _held(place, line, lane % np.uint32(across), plan), 2, aligned=True)
         for side in cuda.unroll(range(2)):
             at = column + np.uint32(side)
@@ -121,9 +104,9 @@ def _finish_whole(memory, place, begin, c, corner, exponents, lane, factors, epi
             values[i, side] = plan.sums(
                 finished_element(value, c.memory, where, corner.product, row, at, factors, epilogue)
             )
-    for i in cuda.unroll(range(_TOGETHER)):
-        line = begin + np.uint32(i * (32 // across)) + lane // np.uint32(across)
-        where = _place(c, corner, corner.row + line, column)
+    for i in cuda.unroll(range(_ROWS // at_once)):
+        line = np.uint32(i * at_once) + lane // np.uint32(across)
+        where = _place(c, corner, first_row + line, column)
         if plan.columns == 64:
             c.pairs[where // type(where)(2)] = packed_pair(values[i, 0], values[i, 1], plan.packed)
         else:
@@ -132,13 +115,12 @@ def _finish_whole(memory, place, begin, c, corner, exponents, lane, factors, epi
 
 
 @cuda.jit(device=True)
-def finish_rows(memory, place, c, corner, extents, exponents, lane, factors, epilogue, plan: cuda.constexpr):
-    """Store what becomes of the sums that `leave_pairs` wrote, as far as they are the result's; c: a `Result`."""
+def _finish_rows(memory, place, c, corner, extents, exponents, lane, factors, epilogue, plan: cuda.constexpr):
+    """Store what becomes of the sums that `_leave_pairs` wrote, as far as they are the result's"""
     across = np.uint32(plan.wide // 2)
     last_row, last_column = corner.row + np.uint32(_ROWS), corner.column + np.uint32(plan.wide)
     if last_row <= np.uint32(extents.m) and last_column <= np.uint32(extents.n):
-        for begin in range(np.uint32(0), np.uint32(_ROWS), np.uint32(_TOGETHER * 64 // plan.wide)):
-            _finish_whole(memory, place, begin, c, corner, exponents, lane, factors, epilogue, plan)
+        _finish_whole(memory, place, c, corner, exponents, lane, factors, epilogue, plan)
     else:
         for line in range(lane // across, np.uint32(_ROWS), np.uint32(32) // across):
             row = corner.row + line
@@ -148,3 +130,21 @@ def finish_rows(memory, place, c, corner, extents, exponents, lane, factors, epi
                 if row < np.uint32(extents.m) and column < np.uint32(extents.n):
                     value = _unscaled(pair[side], row, column, exponents, plan)
                     _store_one(value, c, corner, row, column, factors, epilogue)
+
+
+@cuda.jit(device=True)
+def finish_tile(sums, memory, place, c, start, extents, exponents, lane, factors, epilogue, plan: cuda.constexpr):
+    """Store what becomes of a warp's sums, as far as they are the result's.
+
+    sums: of each 64 rows of its warp group; memory: shared, of which the warp has 16 x 64 elements from ``place`` on;
+    c: a `Result`; start: the warp's first row and column.
+    """
+    thread = np.uint32(lane)
+    for block in cuda.unroll(range(plan.tile_m // plan.consumers // 64)):
+        for strip in cuda.unroll(range(plan.tile_n // plan.wide)):
+            row, column = start.row + np.uint32(block * 64), start.column + np.uint32(strip * plan.wide)
+            corner = Corner(start.product, row, column)
+            cuda.syncwarp()
+            _leave_pairs(sums[block], strip * (plan.wide // 2), memory, place, thread, plan)
+            cuda.syncwarp()
+            _finish_rows(memory, place, c, corner, extents, exponents, thread, factors, epilogue, plan)

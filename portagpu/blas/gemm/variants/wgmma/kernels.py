@@ -24,13 +24,11 @@ from portagpu import cuda
 from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, SUM, Epilogue
 from portagpu.blas.gemm.kernels.epilogue import divided, finished, packed_pair
 from portagpu.blas.gemm.kernels.split_k import Share, Team, add_parts
-from portagpu.blas.gemm.variants.wgmma.fused_kernels import Corner, fetch_ahead, finish_rows, leave_pairs
+from portagpu.blas.gemm.variants.wgmma.fused_kernels import Corner, finish_tile
 
 # bits of a descriptor: 128-byte swizzle; the distance of groups of eight rows, 1024 bytes, in units of 16
 _SWIZZLE = 1 << 62
 _GROUPS = (1024 >> 4) << 32
-_BY_ROWS = True
-_AHEAD = 16  # steps before a tile's last, at which what its function reads is fetched
 
 
 @cuda.jit(device=True)
@@ -66,8 +64,8 @@ class WarpgroupPlan(NamedTuple):
     so many blocks share the depth of a tile, none of them without a part; ``fan`` and ``levels`` are those of
     `portagpu.blas.gemm.kernels.split_k`. ``a_transposed`` says that A lies as (depth, m), ``b_transposed`` that B lies
     as (n, depth). Results leave in strips of ``columns``, 128 bytes each: 64 of 16 bits (``packed``: "float16" or
-    "bfloat16"), 32 of 32 bits; a caller's function is called for ``wide`` columns of a warp at a time; of its
-    arguments, those whose bits are set in ``ahead`` are matrices like the result, which are fetched ahead. ``scaled``: alpha is not 1, or beta not 0.
+    "bfloat16"), 32 of 32 bits; a caller's function is called for ``wide`` columns of a warp at a time.
+    ``scaled``: alpha is not 1, or beta not 0.
 
     Operands may be sums of pieces, which lie one after the other along the depth. The result is then a sum of
     ``products``: of the pieces of A whose numbers are in ``pieces_a``, four bits each, with those of B in
@@ -93,7 +91,6 @@ class WarpgroupPlan(NamedTuple):
     columns: int
     packed: str
     wide: int
-    ahead: int
     scaled: bool
     exponents: bool
     products: int
@@ -141,7 +138,7 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
     span = 128 // size
     ring_a = cuda.shared.array((stages, tile_m * tile_k), element, alignment=1024)
     ring_b = cuda.shared.array((stages, tile_n * tile_k), element, alignment=1024)
-    is_fused = factors.fused is not None and _BY_ROWS
+    is_fused = factors.fused is not None
     packs = columns == 64 and not is_fused
     drawer = cuda.shared.array((consumers, 2, 64 * 32), np.uint32 if packs else sums, alignment=1024)
     bars = cuda.shared.array(2 * stages, np.uint64)
@@ -261,9 +258,6 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
                                 transpose_b=not b_transposed,
                             )
                     cuda.wgmma_commit_group()
-                    if plan.ahead and begin + step == max(steps - _AHEAD, 0):
-                        at = Corner(np.int32(0), tile_row * tile_m, tile_column * tile_n)
-                        fetch_ahead(factors.fused, at, extents, thread - 128, plan)
                     if step > 0:
                         cuda.wgmma_wait_group(1)
                         if thread % 128 == 0:
@@ -297,36 +291,13 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
                     Team(blocks * (tile_n // 2), vector, levels, 8, 128 * consumers),
                 )
             if is_last and is_fused:
+                product, row = np.uint32(part_of_all // splits), np.uint32(tile_row * tile_m + mine * rows + warp * 16)
+                start = Corner(product, row, np.uint32(tile_column * tile_n))
                 own = np.uint32((mine * 4 + warp) * (16 * 64))
-                for block in cuda.unroll(range(blocks)):
-                    for strip in cuda.unroll(range(tile_n // plan.wide)):
-                        corner = Corner(
-                            np.uint32(part_of_all // splits),
-                            np.uint32(tile_row * tile_m + mine * rows + block * 64 + warp * 16),
-                            np.uint32(tile_column * tile_n + strip * plan.wide),
-                        )
-                        cuda.syncwarp()
-                        leave_pairs(
-                            (total if promote else acc)[block],
-                            strip * (plan.wide // 2),
-                            drawer.ravel(),
-                            own,
-                            np.uint32(lane),
-                            plan,
-                        )
-                        cuda.syncwarp()
-                        finish_rows(
-                            drawer.ravel(),
-                            own,
-                            c,
-                            corner,
-                            extents,
-                            exponents,
-                            np.uint32(lane),
-                            factors,
-                            epilogue,
-                            plan,
-                        )
+                sums_of_tile = total if promote else acc
+                finish_tile(
+                    sums_of_tile, drawer.ravel(), own, c, start, extents, exponents, lane, factors, epilogue, plan
+                )
             elif is_last:
                 for block in cuda.unroll(range(blocks)):
                     row0 = tile_row * tile_m + mine * rows + block * 64
@@ -355,8 +326,7 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
                                         low = divided(low, down + exponents.columns[at_column])
                                     if at_column + np.uint32(1) < extents.n:
                                         high = divided(high, down + exponents.columns[at_column + np.uint32(1)])
-                                if plan.scaled or factors.fused is not None:
-                                    product = np.uint32(part_of_all // splits)
+                                if plan.scaled:
                                     low = finished(low, c, product, at_row, at_column, extents, factors, epilogue)
                                     high = finished(
                                         high, c, product, at_row, at_column + np.uint32(1), extents, factors, epilogue

@@ -302,7 +302,6 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
         b_transposed=b_transposed,
         columns=columns,
         wide=64 if config.tile_n % 64 == 0 else 32,
-        ahead=_read_ahead(product),
         packed="bfloat16" if c.dtype.name == "bfloat16" else "float16",
         scaled=scaled,
         exponents=operands.row_exponents is not _NOTHING,
@@ -330,18 +329,6 @@ def _result(c: DeviceNDArray) -> Result:
     made = placed_operand(c)
     pairs = flat(made.memory, made.memory.size // 2, np.dtype(np.uint32)) if c.itemsize == 2 else _NOTHING
     return Result(made.memory, pairs, *made.distances)
-
-
-def _read_ahead(product: Product) -> int:
-    """A bit for each argument of the product's epilogue that is a matrix like the result, lying as that one does."""
-    if product.fusion is None or product.c.ndim > 2:
-        return 0
-    c = product.c if not product.fusion.turned else swapped(product.c)
-    return sum(
-        1 << i
-        for i, x in enumerate(product.fusion.arguments)
-        if isinstance(x, DeviceNDArray) and x.shape == c.shape and x.ndim == 2 and order_of(x) == order_of(c)
-    )
 
 
 def _packed(numbers: Iterable[int]) -> int:
