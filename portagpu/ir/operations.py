@@ -64,6 +64,8 @@ OPERATIONS: dict[str, NamedOperation] = {
             "log1p": "Natural logarithm of 1 + x; exact near 0.",
             "log2": "Logarithm to base 2.",
             "logb": "Exponent of x as a float.",
+            "one_plus_erf": "1 + erf(x).",
+            "one_plus_tanh": "1 + tanh(x).",
             "radians": "An angle in degrees, in radians.",
             "rint": "Nearest whole number; halves go to the even one.",
             "round": "Nearest whole number; halves go away from 0.",

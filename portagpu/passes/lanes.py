@@ -64,6 +64,7 @@ _ELEMENTWISE = frozenset(
     """
     sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc tgamma
     lgamma cbrt rsqrt floor ceil trunc rint fabs atan2 copysign fmod hypot pow fma fmin fmax bfloat16_value
+    one_plus_erf one_plus_tanh
     """.split()
 )
 _EXTREMES = {"max": CompareOp.GT, "min": CompareOp.LT, "maximum": CompareOp.GT, "minimum": CompareOp.LT}

@@ -28,6 +28,7 @@ from portagpu.passes.hints import without_hints
 from portagpu.passes.lockstep import lockstep
 from portagpu.passes.loop_directions import directed
 from portagpu.passes.low_bits import shortened
+from portagpu.passes.sums_with_one import sums_with_one
 from portagpu.passes.vector_calls import vector_calls
 
 
@@ -174,6 +175,11 @@ PIPELINE = ordered(
         does="counts in 32 bits what is stored in 32 bits or fewer",
         run=partial(_each, shortened),
         after=("exchange_buffers", "bare_subscripts"),  # exchanges between threads are statements until then
+    ),
+    Pass(
+        name="sums_with_one",
+        does="makes one function of `1 + tanh(x)`, and of `1 + erf(x)`, in float32",
+        run=partial(_each, sums_with_one),
     ),
     Pass(
         name="vector_calls",

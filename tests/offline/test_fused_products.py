@@ -20,6 +20,9 @@ _CASES = [
     ("fragments", "float16", "float16", ""),
     ("fragments", "int8", "int32", ""),
     ("warpgroup", "float16", "float16", ""),
+    ("warpgroup", "float16", "float32", ""),
+    ("whole warpgroup", "float16", "float16", ""),
+    ("whole warpgroup", "bfloat16", "bfloat16", ""),
     ("warpgroup", "float32", "float32", "tf32"),
     ("skinny_fragments", "float16", "float16", ""),
 ]
@@ -41,8 +44,10 @@ def launches_of(run, monkeypatch):
 
 @pytest.mark.parametrize("name, dtype, out, precision", _CASES)
 def test_kernels_of_cuda(device, tmp_path, monkeypatch, name, dtype, out, precision):
-    variant = next(v for v in VARIANTS if v.name == name)
-    m, n, k = (4 if "skinny" in name else 256), 512, 128
+    variant = next(v for v in VARIANTS if v.name == name.removeprefix("whole "))
+    m, n, k = (4 if "skinny" in name else 2048 if "whole" in name else 256), 512, 128  # whole: no sum is split
+    if "whole" in name:
+        n = 2048
     problem = Problem(m=m, n=n, k=k, dtype=dtype, precision=precision)
     config = min(variant.shortlist(problem, HOPPER), key=lambda c: variant.predict(c, problem, HOPPER))
     a, b = cuda.device_array((m, k), dtype), cuda.device_array((k, n), dtype)

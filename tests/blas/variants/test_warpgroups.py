@@ -162,6 +162,7 @@ def warpgroup_text(tile_n, splits=1):
         b_transposed=False,
         columns=64,
         packed="float16",
+        wide=64,
         scaled=False,
         exponents=False,
         products=1,

@@ -16,6 +16,10 @@ import numpy as np
 from portagpu import cuda
 from portagpu.blas.gemm.core.kernel_arguments import ALPHA_AND_BETA, BETA_UNLESS_ZERO, SUM, Order
 
+SMALL = (1 << 30) - 1
+"""Bits of rows and columns that a caller's function gets: with no others set, compilers know that its subscripts do not
+count from the end."""
+
 
 @cuda.jit(device=True)
 def multiply_add(x, y, z, whole: cuda.constexpr):
@@ -112,8 +116,8 @@ def fused_lanes(value, matrix, row, column, fused, vector: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def store_element(total, c, place, matrix, row, column, factors, epilogue):
-    """Make a sum the element ``c[place]``; matrix, row, column: the element's, as the kernel counts them."""
+def finished_element(total, c, place, matrix, row, column, factors, epilogue):
+    """What a sum becomes as ``c[place]``; matrix, row, column: the element's, as the kernel counts them."""
     value = type(factors.alpha)(total)
     if epilogue.scaling > SUM:
         value = value * factors.alpha
@@ -123,9 +127,14 @@ def store_element(total, c, place, matrix, row, column, factors, epilogue):
     if epilogue.scaling == BETA_UNLESS_ZERO and factors.beta != 0:
         value += factors.beta * type(factors.alpha)(c[place])
     if factors.fused is not None:
-        c[place] = fused_value(value, matrix, row, column, factors.fused)
-    else:
-        c[place] = value
+        return fused_value(value, matrix, row, column, factors.fused)
+    return value
+
+
+@cuda.jit(device=True)
+def store_element(total, c, place, matrix, row, column, factors, epilogue):
+    """Make a sum the element ``c[place]``, see `finished_element`."""
+    c[place] = finished_element(total, c, place, matrix, row, column, factors, epilogue)
 
 
 @cuda.jit(device=True)

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, Epilogue
+from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, SUM, Epilogue, Factors
 from portagpu.blas.gemm.kernels.async_copy import (
     ACROSS,
     SINGLES,
@@ -38,7 +38,7 @@ from portagpu.blas.gemm.kernels.async_copy import (
     front_at,
     part_of_tile,
 )
-from portagpu.blas.gemm.kernels.epilogue import store_neighbours
+from portagpu.blas.gemm.kernels.epilogue import SMALL, finished_element, store_neighbours
 from portagpu.blas.gemm.kernels.split_k import Share, Team, add_parts
 from portagpu.blas.gemm.kernels.stream_k import part_of, start_of
 from portagpu.blas.gemm.kernels.tile_order import span_of, tile_at
@@ -80,6 +80,47 @@ class Span(NamedTuple):
     tile: Any
     first: Any
     end: Any
+
+
+@cuda.jit(device=True)
+def _finish(acc, first: cuda.constexpr, c, product, corner, extents, factors, epilogue, plan: cuda.constexpr):
+    """Take the caller's function of the sums in a thread's four rows from ``first`` on, in place.
+
+    None is stored before, so that what the calls load overlaps; of sums that are no element's, it is the nearest one's.
+    corner: row and column of the thread's first.
+    """
+    for i in cuda.unroll(range(first, first + 4)):
+        row = np.uint32(min(corner[0] + (i // 4 * 16 + i % 4), extents.m - 1)) & np.uint32(SMALL)
+        line = product * c.batch + row * c.pitch
+        for j in cuda.unroll(range(plan.thread_n)):
+            column = np.uint32(min(corner[1] + (j // 4 * 32 + j % 4), extents.n - 1)) & np.uint32(SMALL)
+            place = line + column
+            acc[i, j] = finished_element(acc[i, j], c.memory, place, product, row, column, factors, epilogue)
+
+
+@cuda.jit(device=True)
+def _store(acc, first: cuda.constexpr, c, product, corner, own, extents, factors, epilogue, plan: cuda.constexpr):
+    """Store the sums in a thread's four rows from ``first`` on, as far as the row and column ``own`` are before them.
+
+    corner: row and column of the thread's first.
+    """
+    for i in cuda.unroll(range(first, first + 4)):
+        row = corner[0] + (i // 4 * 16 + i % 4)
+        line = product * c.batch + np.uint32(row) * c.pitch
+        if row >= own[0] and row < extents.m:
+            for j in cuda.unroll(range(plan.thread_n // 4)):
+                store_neighbours(
+                    (acc[i, j * 4], acc[i, j * 4 + 1], acc[i, j * 4 + 2], acc[i, j * 4 + 3]),
+                    c.memory,
+                    c.memory,
+                    line,
+                    product,
+                    (row, corner[1] + j * 32),
+                    (own[1], extents.n),
+                    factors,
+                    epilogue,
+                    plan.wide_c == 4,
+                )
 
 
 @cuda.jit(device=True)
@@ -182,24 +223,15 @@ def _multiply_span(a, b, c, share, rings, extents, span, factors, vector: cuda.c
         and not add_parts(acc.ravel(), share, thread, Team(thread_m * thread_n, vector, plan.levels, 0, threads))
     ):
         return
-    for i in cuda.unroll(range(thread_m)):
-        row = row0 + warp_m + lane_m * 4 + (i // 4 * 16 + i % 4)
-        line = span.product * c.batch + np.uint32(row) * c.pitch
-        if row >= own_row and row < extents.m:
-            for j in cuda.unroll(range(thread_n // 4)):
-                column = column0 + warp_n + lane_n * 4 + j * 32
-                store_neighbours(
-                    (acc[i, j * 4], acc[i, j * 4 + 1], acc[i, j * 4 + 2], acc[i, j * 4 + 3]),
-                    c.memory,
-                    c.memory,
-                    line,
-                    span.product,
-                    (row, column),
-                    (own_column, extents.n),
-                    factors,
-                    epilogue,
-                    plan.wide_c == 4,
-                )
+    corner = (row0 + warp_m + lane_m * 4, column0 + warp_n + lane_n * 4)
+    own = (own_row, own_column)
+    for first in cuda.unroll(range(0, thread_m, 4)):
+        if factors.fused is not None:
+            _finish(acc, first, c, span.product, corner, extents, factors, epilogue, plan)
+            stored = Factors(factors.alpha, factors.beta)
+            _store(acc, first, c, span.product, corner, own, extents, stored, Epilogue(SUM, vector, vector), plan)
+        else:
+            _store(acc, first, c, span.product, corner, own, extents, factors, epilogue, plan)
 
 
 @cuda.jit

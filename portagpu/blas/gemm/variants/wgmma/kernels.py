@@ -24,6 +24,7 @@ from portagpu import cuda
 from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, SUM, Epilogue
 from portagpu.blas.gemm.kernels.epilogue import divided, finished, packed_pair
 from portagpu.blas.gemm.kernels.split_k import Share, Team, add_parts
+from portagpu.blas.gemm.variants.wgmma.fused_kernels import Corner, finish_tile
 
 # bits of a descriptor: 128-byte swizzle; the distance of groups of eight rows, 1024 bytes, in units of 16
 _SWIZZLE = 1 << 62
@@ -63,7 +64,8 @@ class WarpgroupPlan(NamedTuple):
     so many blocks share the depth of a tile, none of them without a part; ``fan`` and ``levels`` are those of
     `portagpu.blas.gemm.kernels.split_k`. ``a_transposed`` says that A lies as (depth, m), ``b_transposed`` that B lies
     as (n, depth). Results leave in strips of ``columns``, 128 bytes each: 64 of 16 bits (``packed``: "float16" or
-    "bfloat16"), 32 of 32 bits. ``scaled``: alpha is not 1, or beta not 0.
+    "bfloat16"), 32 of 32 bits; a caller's function is called for ``wide`` columns of a warp at a time.
+    ``scaled``: alpha is not 1, or beta not 0.
 
     Operands may be sums of pieces, which lie one after the other along the depth. The result is then a sum of
     ``products``: of the pieces of A whose numbers are in ``pieces_a``, four bits each, with those of B in
@@ -88,6 +90,7 @@ class WarpgroupPlan(NamedTuple):
     b_transposed: bool
     columns: int
     packed: str
+    wide: int
     scaled: bool
     exponents: bool
     products: int
@@ -135,7 +138,9 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
     span = 128 // size
     ring_a = cuda.shared.array((stages, tile_m * tile_k), element, alignment=1024)
     ring_b = cuda.shared.array((stages, tile_n * tile_k), element, alignment=1024)
-    drawer = cuda.shared.array((consumers, 2, 64 * 32), np.uint32 if columns == 64 else sums, alignment=1024)
+    is_fused = factors.fused is not None
+    packs = columns == 64 and not is_fused
+    drawer = cuda.shared.array((consumers, 2, 64 * 32), np.uint32 if packs else sums, alignment=1024)
     bars = cuda.shared.array(2 * stages, np.uint64)
     thread = np.int32(cuda.threadIdx.x)
     team = thread // 128
@@ -285,7 +290,15 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
                     thread - 128,
                     Team(blocks * (tile_n // 2), vector, levels, 8, 128 * consumers),
                 )
-            if is_last:
+            if is_last and is_fused:
+                product, row = np.uint32(part_of_all // splits), np.uint32(tile_row * tile_m + mine * rows + warp * 16)
+                start = Corner(product, row, np.uint32(tile_column * tile_n))
+                own = np.uint32((mine * 4 + warp) * (16 * 64))
+                sums_of_tile = total if promote else acc
+                finish_tile(
+                    sums_of_tile, drawer.ravel(), own, c, start, extents, exponents, lane, factors, epilogue, plan
+                )
+            elif is_last:
                 for block in cuda.unroll(range(blocks)):
                     row0 = tile_row * tile_m + mine * rows + block * 64
                     row = np.uint32(warp * 16 + lane // 4)
@@ -313,8 +326,7 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
                                         low = divided(low, down + exponents.columns[at_column])
                                     if at_column + np.uint32(1) < extents.n:
                                         high = divided(high, down + exponents.columns[at_column + np.uint32(1)])
-                                if plan.scaled or factors.fused is not None:
-                                    product = np.uint32(part_of_all // splits)
+                                if plan.scaled:
                                     low = finished(low, c, product, at_row, at_column, extents, factors, epilogue)
                                     high = finished(
                                         high, c, product, at_row, at_column + np.uint32(1), extents, factors, epilogue

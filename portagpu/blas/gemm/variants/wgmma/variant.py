@@ -13,11 +13,13 @@ import numpy as np
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import Product, Variant, order_of
 from portagpu.blas.gemm.core.kernel_arguments import Extents, Parts
+from portagpu.blas.gemm.core.operands import flat, placed_operand
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.kernels.split_k import counters_of, fan_of, levels_of
 from portagpu.blas.gemm.kernels.transpose import swapped_order
 from portagpu.blas.gemm.variants.cost_model import adding_cycles
+from portagpu.blas.gemm.variants.wgmma.fused_kernels import Result
 from portagpu.blas.gemm.variants.wgmma.kernels import Exponents, WarpgroupPlan, multiply_warpgroups
 from portagpu.blas.gemm.variants.wgmma.register_variant import LINE, STRIP_ROWS, WarpgroupConfig, launch_across, mapped
 from portagpu.blas.gemm.variants.wgmma.tensor_maps import Box, tensor_maps
@@ -28,7 +30,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.tuning.tunables.space import Axis
 
 _RATE = 2048  # multiply-adds of 16 bits a cycle and compute unit
-_LARGEST = 2**31 - 1
+_LARGEST = 2**30  # rows and columns
 _UNIT_BYTES = 64  # bytes a cycle that the second-level cache gives one compute unit
 _DEVICE_BYTES = 42  # the same where all units read
 _UNEVEN = 1.3  # times the bytes of lines that lie across two of the cache's
@@ -299,6 +301,7 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
         a_transposed=a_transposed,
         b_transposed=b_transposed,
         columns=columns,
+        wide=64 if config.tile_n % 64 == 0 else 32,
         packed="bfloat16" if c.dtype.name == "bfloat16" else "float16",
         scaled=scaled,
         exponents=operands.row_exponents is not _NOTHING,
@@ -311,7 +314,7 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
         maps,
         mapped(a),
         mapped(b),
-        c,
+        c if product.fusion is None else _result(c),
         Parts(parts, arrived),
         np.int32(batch),
         Extents(np.int32(m), np.int32(n), np.int32(operands.depth)),
@@ -319,6 +322,13 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
         Exponents(operands.row_exponents, operands.column_exponents),
         plan,
     )
+
+
+def _result(c: DeviceNDArray) -> Result:
+    """A result whose elements are stored by the threads themselves."""
+    made = placed_operand(c)
+    pairs = flat(made.memory, made.memory.size // 2, np.dtype(np.uint32)) if c.itemsize == 2 else _NOTHING
+    return Result(made.memory, pairs, *made.distances)
 
 
 def _packed(numbers: Iterable[int]) -> int:
