@@ -327,6 +327,7 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
                                     if at_column + np.uint32(1) < extents.n:
                                         high = divided(high, down + exponents.columns[at_column + np.uint32(1)])
                                 if plan.scaled:
+                                    product = np.uint32(part_of_all // splits)
                                     low = finished(low, c, product, at_row, at_column, extents, factors, epilogue)
                                     high = finished(
                                         high, c, product, at_row, at_column + np.uint32(1), extents, factors, epilogue
