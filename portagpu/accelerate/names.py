@@ -62,22 +62,28 @@ class Names:
             if not isinstance(original, Replacement):
                 self._by_original.setdefault(id(original), Replacement(title, original, serve))
         for namespace in _namespaces():
-            for name, value in list(namespace.items()):
-                found = self._by_original.get(id(value))
-                if found is not None:
-                    namespace[name] = found
-                    self._namespaces[id(namespace)] = namespace
+            if _exchange(namespace, self._by_original):
+                self._namespaces[id(namespace)] = namespace
 
     def restore(self) -> None:
         """Bind every name to the very function that it had; also those of modules that were imported meanwhile."""
         found = {id(one): one._original for one in self._by_original.values()}
         everywhere = {**self._namespaces, **{id(namespace): namespace for namespace in _namespaces()}}
         for namespace in everywhere.values():
-            for name, value in list(namespace.items()):
-                if id(value) in found:
-                    namespace[name] = found[id(value)]
+            _exchange(namespace, found)
         self._by_original.clear()
         self._namespaces.clear()
+
+
+def _exchange(namespace: dict[str, Any], others: Mapping[int, Any]) -> bool:
+    """Bind the names of some objects, by these objects' `id`, to others; whether there are such names."""
+    if others.keys().isdisjoint(map(id, list(namespace.values()))):  # of a process's 20,000 names nearly all
+        return False
+    for name, value in list(namespace.items()):
+        other = others.get(id(value))
+        if other is not None:
+            namespace[name] = other
+    return True
 
 
 def _namespaces() -> Iterator[dict[str, Any]]:
