@@ -16,7 +16,7 @@ from portagpu.accelerate import taken
 from portagpu.accelerate.blocks import Blocks
 from portagpu.accelerate.late_imports import AfterImport
 from portagpu.accelerate.names import Names
-from portagpu.accelerate.products import OF_VECTORS, PRODUCTS, product_work
+from portagpu.accelerate.products import OF_VECTORS, PRODUCTS, elements_of, product_work
 from portagpu.accelerate.rates import Rates
 from portagpu.accelerate.report import Record, Report
 from portagpu.accelerate.ufunc_loops import MatmulLoops, Operands
@@ -92,6 +92,9 @@ class Acceleration(contextlib.ContextDecorator):
         """Compute a product that `numpy.matmul`'s loop was called for; the reason where that is left to the loop."""
         count, m, n, k = extents
         work = product_work((m, n, k), dtype, count=count)
+        if count == 1 and work.flops >= _LEAST:
+            a, b, _ = operands()
+            work = product_work((m, n, k), dtype, operands=elements_of(a[0], b[0]))
         why, numpy_seconds = (OF_VECTORS, None) if min(m, n, k) == 1 else self._judged(work)
         if not why:
             begin = time.perf_counter()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.accelerate.work import Kind, Left, Plan, Sample, Work, common_dtype, flops_of_product, shapes_of
+from portagpu.blas.host_arrays import are_same_elements
 from portagpu.blas.matmul import matmul
 
 Array = np.ndarray[Any, Any]
@@ -29,6 +30,11 @@ def product_work(
     elements = (count * (m * k + k * n) if operands is None else operands) + count * m * n
     flops = flops_of_product(m, n, k, dtype)
     return Work(kind=PRODUCTS, dtype=dtype.name, flops=flops, bytes=elements * dtype.itemsize, count=count)
+
+
+def elements_of(a: Array, b: Array) -> int:
+    """Elements of two matrices that are copied to a device."""
+    return a.size if are_same_elements(a, b) else a.size + b.size
 
 
 def _samples(dtype: str) -> Sequence[Sample]:
@@ -75,7 +81,7 @@ def plan_matmul(a: Any, b: Any, /, out: Any = None, **others: Any) -> Plan | Lef
     extents = (a.shape[-2], b.shape[-1], a.shape[-1])
     if min(extents) == 1:
         return Left(OF_VECTORS, shapes_of(a, b), dtype.name)
-    work = product_work(extents, dtype, count=count, operands=a.size + b.size)
+    work = product_work(extents, dtype, count=count, operands=elements_of(a, b))
     return Plan(work=work, run=functools.partial(on_device, a, b, dtype), operands=shapes_of(a, b))
 
 
@@ -119,7 +125,8 @@ def _of_axes(a: Array, b: Array, dtype: np.dtype[Any], out: Any, operands: str) 
         matmul(left, right, made.reshape(m, n))
         return made
 
-    return Plan(work=product_work((m, n, k), dtype), run=run, operands=operands)
+    moved = elements_of(a, b) if a.ndim == b.ndim == 2 else None
+    return Plan(work=product_work((m, n, k), dtype, operands=moved), run=run, operands=operands)
 
 
 def _takes(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:

@@ -64,17 +64,22 @@ class Curve:
         """The curve through measured times. ``byte``: seconds a byte, where two samples cannot tell."""
         first, last = works[0], works[-1]
         if len(works) == 3:
-            byte = _byte(works[1], times[1], last, times[-1])
+            byte = _byte(works, times)
         byte = byte or 0.0
         small, large = (max(t - w.bytes * byte, _SHARE * t) for w, t in ((first, times[0]), (last, times[-1])))
         return cls(byte, (first.flops, small), (last.flops, max(large, small)))
 
 
-def _byte(thin: Work, thin_seconds: float, cube: Work, cube_seconds: float) -> float:
-    """Seconds a byte, from two operations that differ in what they compute with as many bytes."""
-    determinant = thin.bytes * cube.flops - cube.bytes * thin.flops
-    found = (thin_seconds * cube.flops - cube_seconds * thin.flops) / determinant
-    return min(max(found, _SHARE * thin_seconds / thin.bytes), (1 - _SHARE) * cube_seconds / cube.bytes)
+def _byte(works: Sequence[Work], times: Sequence[float]) -> float:
+    """Seconds a byte, from three operations that differ in what they compute with as many bytes.
+
+    A call takes some time whatever it does, which is neither of a byte nor of arithmetic: on a GPU half a millisecond.
+    """
+    facts = np.array([[1.0, work.bytes, work.flops] for work in works])
+    _, found, _ = np.linalg.solve(facts, np.array(times))
+    _, thin, cube = works
+    limits = _SHARE * times[1] / thin.bytes, (1 - _SHARE) * times[2] / cube.bytes
+    return float(min(max(found, limits[0]), limits[1]))
 
 
 @dataclass(frozen=True, slots=True)

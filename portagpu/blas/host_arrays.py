@@ -107,6 +107,11 @@ def is_same_view(x: Any, y: Any) -> bool:
     return bool(x.__array_interface__["data"] == y.__array_interface__["data"])
 
 
+def are_same_elements(x: HostArray, y: HostArray) -> bool:
+    """Whether one array is the other, or its transpose, in the same memory: a `Loan` copies them once."""
+    return is_same_view(x, y) or is_same_view(x.T, y)
+
+
 def _borrow(enqueue: Callable[..., None], stream: Stream, reads: Arrays, updates: Arrays, results: Arrays) -> None:
     written = {**updates, **results}
     loan = Loan(stream, written.values(), reads.values())
@@ -129,13 +134,26 @@ class Loan:
         self._trace = current_trace()
         self._shared: list[DeviceNDArray] = []  # what kernels write in place, and drivers may have to tell the host
         self._copies: list[tuple[DeviceNDArray, HostArray]] = []
+        self._moved: list[tuple[HostArray, DeviceNDArray]] = []  # copies of what is only read
 
     def read(self, array: HostArray) -> DeviceNDArray:
-        """An array that is only read. Raises `OutOfMemoryError`."""
+        """An array that is only read; elements that were lent already are not copied again: `x` in ``x.T @ x``.
+
+        Raises `OutOfMemoryError`.
+        """
         if array.size == 0:
             return device_array(array.shape, array.dtype, context=self._context)
         lent = self._in_place(array, readonly=True)
-        return to_device(array, self._stream, context=self._context) if lent is None else lent
+        if lent is not None:
+            return lent
+        for other, moved in self._moved:
+            if is_same_view(array, other):
+                return moved
+            if is_same_view(array.T, other):
+                return moved.T
+        made = to_device(array, self._stream, context=self._context)
+        self._moved.append((array, made))
+        return made
 
     def write(self, array: HostArray, *, copied: bool, order: str = "") -> DeviceNDArray:
         """An array that is written; if ``copied``, its elements are there before, too.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda, errors
-from portagpu.blas.host_arrays import on_device
+from portagpu.blas.host_arrays import Loan, on_device
 from portagpu.blas.level1.vectors import vector_of
 
 pytestmark = pytest.mark.one_device
@@ -65,3 +65,16 @@ def test_results_are_not_read(device):
     assert (around[::2, ::2] == x).all() and np.isnan(around[1::2]).all() and np.isnan(around[:, 1::2]).all()
     empty = np.empty((0, 3))
     on_device(copy, None, reads={"x": empty}, results={"y": empty.copy()})
+
+
+def test_the_same_elements_are_copied_once(device, monkeypatch):
+    """As for devices with memory of their own: ``x.T @ x`` moves x once, and others stay apart."""
+    monkeypatch.setattr(Loan, "_in_place", lambda self, array, readonly: None)
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    loan = Loan(cuda.default_stream(), (), (x, x.T))
+    first = loan.read(x)
+    assert loan.read(x).buffer is first.buffer and loan.read(x.T).buffer is first.buffer
+    np.testing.assert_array_equal(loan.read(x.T).copy_to_host(), x.T)
+    for other in (x[:2], x[:, ::2], x.copy(), x.view(np.int32)):
+        assert loan.read(other).buffer is not first.buffer
+        np.testing.assert_array_equal(loan.read(other).copy_to_host(), other)
