@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from portagpu.blas.factorisations.lu_grid_kernels import Candidates, GridPlan, factor_columns_together
+from portagpu.blas.factorisations.lu_grid_kernels import GridPlan, Messages, factor_columns_together
 from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.parameters import GridColumns
-from portagpu.blas.factorisations.row_swap_kernels import SwapPlan, swap_rows
+from portagpu.blas.factorisations.row_move_kernels import MovePlan, move_rows
+from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.engine import gemm
@@ -23,16 +24,19 @@ from portagpu.blas.level3.triangular_solve import solve_triangular
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
-_SWAP_THREADS = 128
+_MOVE_THREADS = 256
+_WORD = 4  # bytes
 
 
 @dataclass(frozen=True, slots=True)
 class _Factors:
-    """What is factored, and where pivots and info go; a: (m, n), m >= n."""
+    """What is factored, where pivots and info go, and memory of the kernels."""
 
     a: DeviceNDArray
     pivots: DeviceNDArray
     info: DeviceNDArray
+    moves: DeviceNDArray
+    messages: DeviceNDArray
     stream: Stream
     how: GridColumns
 
@@ -45,7 +49,8 @@ def factor_together(
     ``how`` must be for as many rows as a has.
     """
     m, n = a.shape
-    factors = _Factors(a, pivots, info, stream, how)
+    moves = workspaces.of(stream, "moves", (2 * how.width,), np.dtype(np.int32))
+    factors = _Factors(a, pivots, info, moves, _messages(how, a, stream), stream, how)
     square = min(m, n)
     _factor(factors, 0, square)
     if n > m:
@@ -58,7 +63,7 @@ def _factor(factors: _Factors, first: int, last: int) -> None:
     n = last - first
     if n <= width:
         _factor_columns(factors, first, last)
-        _exchange_others(factors, first, last)
+        _move_others(factors, first, last)
         return
     middle = first + -(-n // width) // 2 * width
     _factor(factors, first, middle)
@@ -73,54 +78,58 @@ def _factor_columns(factors: _Factors, first: int, last: int) -> None:
     part, how, stream = factors.a[first:, first:last], factors.how, factors.stream
     m, n = part.shape
     kind, types = index_kind(factors.a), number_types(part.dtype)
-    blocks = -(-m // (how.threads * how.rows))
-    most = -(-factors.a.shape[0] // (how.threads * how.rows))
-    found = Candidates(
-        workspaces.of(stream, "pivots", (2 * most,), np.dtype(types.real)),
-        workspaces.of(stream, "pivots' rows", (2 * most,), np.dtype(kind)),
-        workspaces.of(stream, "pivots' lines", (2 * (most + 1) * how.width,), part.dtype),
-    )
+    real_words = np.dtype(types.real).itemsize // _WORD
     plan = GridPlan(
         width=how.width,
         threads=how.threads,
         doublings=how.doublings,
         rows=how.rows,
+        blocks=how.blocks,
         number=types.number,
         real=types.real,
+        words=part.itemsize // _WORD,
+        real_words=real_words,
         is_complex=types.is_complex,
+        polls=True,
     )
+    heads = 2 * how.blocks * (real_words + 1)
+    messages = Messages(factors.messages[:heads], factors.messages[heads:])
+    blocks = -(-m // (how.threads * how.rows))
     factor_columns_together[blocks, how.threads, stream](
-        strided(part, kind), kind(m), kind(n), np.int32(first), factors.pivots, factors.info, found, plan
+        strided(part, kind),
+        kind(m),
+        kind(n),
+        np.int32(first),
+        factors.pivots,
+        factors.info,
+        factors.moves,
+        messages,
+        plan,
     )
 
 
-def _exchange_others(factors: _Factors, first: int, last: int) -> None:
-    """Enqueue `swap_rows` for the pivots of these columns, in all others."""
-    a = factors.a
-    m, others = a.shape[0], a.shape[1] - (last - first)
+def _messages(how: GridColumns, a: DeviceNDArray, stream: Stream) -> DeviceNDArray:
+    """Memory for what blocks tell each other, of zeros: no word has a column's number."""
+    words = how.width * a.itemsize + np.dtype(number_types(a.dtype).real).itemsize
+    memory = workspaces.of(stream, "messages", (2 * how.blocks * (words // _WORD + 1),), np.dtype(np.uint64))
+    clear(memory, stream)
+    return memory
+
+
+def _move_others(factors: _Factors, first: int, last: int) -> None:
+    """Enqueue `move_rows` for the pivots of these columns, in all others."""
+    a, how = factors.a, factors.how
+    others, n = a.shape[1] - (last - first), last - first
     if not others:
         return
     kind = index_kind(a)
-    plan = SwapPlan(
-        chunk=factors.how.width,
-        columns=factors.how.strip,
-        threads=_SWAP_THREADS,
-        lanes=1,
+    plan = MovePlan(
+        rows=how.width,
+        columns=how.strip,
+        threads=_MOVE_THREADS,
         number=number_types(a.dtype).number,
-        backward=False,
         along=order_of(a) == "C",
     )
-    pivots = factors.pivots.reshape((1, factors.pivots.size))
-    swap_rows[-(-others // factors.how.strip), _SWAP_THREADS, factors.stream](
-        strided(a, kind),
-        kind(m),
-        kind(others),
-        kind(1),
-        pivots,
-        np.int32(first),
-        np.int32(last),
-        np.int32(0),
-        kind(first),
-        kind(last - first),
-        plan,
+    move_rows[-(-others // how.strip), _MOVE_THREADS, factors.stream](
+        strided(a[first:], kind), kind(n), kind(others), kind(first), kind(n), factors.moves, plan
     )

@@ -1,4 +1,4 @@
-"""Lowering of atomic operations, and of what records a thread's exception."""
+"""Lowering of atomic operations, of volatile accesses, and of what records a thread's exception."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from portagpu.backends.opencl.codegen.c_types import SPACES, c_type
 from portagpu.backends.opencl.codegen.negations import hides, negated
 from portagpu.backends.opencl.codegen.registry import (
     EQUALITY,
+    LOWEST,
     POSTFIX,
     UNARY,
     Lowered,
@@ -107,3 +108,21 @@ def _atomic_cas(printer: Printing, expr: Operation) -> Lowered:
         return f"{function}({pointer}, {operands[0]}, {operands[1]})", POSTFIX
     helper = _helper(printer, "atomic_cas", element, space)
     return f"{helper}({pointer}, {operands[0]}, {operands[1]})", POSTFIX
+
+
+def _volatile(printer: Printing, expr: Operation) -> str:
+    """The element that a volatile access is of."""
+    place = expr.args[0]
+    assert isinstance(place.type, Pointer) and isinstance(place.type.element, Scalar)
+    kind = f"volatile {SPACES[place.type.space]} {c_type(place.type.element)}*"
+    return f"*({kind})({printer.text(place)})"
+
+
+@register("volatile_load")
+def _volatile_load(printer: Printing, expr: Operation) -> Lowered:
+    return _volatile(printer, expr), UNARY
+
+
+@register("volatile_store")
+def _volatile_store(printer: Printing, expr: Operation) -> Lowered:
+    return f"{_volatile(printer, expr)} = {printer.text(expr.args[1])}", LOWEST
