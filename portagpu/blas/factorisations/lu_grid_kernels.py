@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.factorisations.lu_kernels import largest_of_lanes, magnitude
+from portagpu.blas.factorisations.lu_kernels import largest_of_lanes, magnitude, tell_failure
 
 _LANES = 32
 _DOUBLINGS = 5  # to a warp's lanes
@@ -68,7 +68,6 @@ class _Shared(NamedTuple):
     values: Any
     places: Any
     own: Any
-    size: Any
     chosen: Any
     pivot: Any
 
@@ -135,10 +134,12 @@ def _tell_head(best, place, turn, number, messages, thread, shared, plan: cuda.c
     kind = type(place)
     if thread == 0:
         first = (turn * kind(cuda.gridDim.x) + kind(cuda.blockIdx.x)) * kind(plan.real_words + 1)
-        shared.size[0] = best
-        bits = shared.size.view(np.uint32)
-        for word in cuda.unroll(range(plan.real_words)):
-            _tell(messages.heads, first + kind(word), bits[word], number, plan)
+        if plan.real_words == 1:
+            _tell(messages.heads, first, best.view(np.uint32), number, plan)
+        else:
+            bits = best.view(np.uint64)
+            _tell(messages.heads, first, np.uint32(bits & np.uint64(_ALL)), number, plan)
+            _tell(messages.heads, first + kind(1), np.uint32(bits >> np.uint64(32)), number, plan)
         _tell(messages.heads, first + kind(plan.real_words), np.uint32(place), number, plan)
 
 
@@ -164,8 +165,6 @@ def _hear_heads(m, turn, number, messages, lane, plan: cuda.constexpr):
     blocks = kind(cuda.gridDim.x)
     count = plan.real_words + 1
     part = cuda.local.array((plan.blocks // _LANES, count), np.uint64)
-    size = cuda.local.array(1, plan.real)
-    bits = size.view(np.uint32)
     best = plan.real(-2)
     place = m
     winner = kind(0)
@@ -176,12 +175,13 @@ def _hear_heads(m, turn, number, messages, lane, plan: cuda.constexpr):
     for i in cuda.unroll(range(plan.blocks // _LANES)):
         block = min(kind(i * _LANES) + lane, blocks - kind(1))
         first = (turn * blocks + block) * kind(count)
-        for word in cuda.unroll(range(plan.real_words)):
-            bits[word] = _heard(messages.heads, first + kind(word), part[i, word], number, plan)
-        other = size[0]
-        row = kind(
-            _heard(messages.heads, first + kind(plan.real_words), part[i, plan.real_words], number, plan)
-        )
+        low = _heard(messages.heads, first, part[i, 0], number, plan)
+        if plan.real_words == 1:
+            other = low.view(np.float32)
+        else:
+            high = _heard(messages.heads, first + kind(1), part[i, 1], number, plan)
+            other = (np.uint64(high) << np.uint64(32) | np.uint64(low)).view(np.float64)
+        row = kind(_heard(messages.heads, first + kind(plan.real_words), part[i, plan.real_words], number, plan))
         if other > best or (other == best and row < place):
             best = other
             place = row
@@ -294,9 +294,9 @@ def factor_columns_together(a, m, n, before, pivots, info, moves, messages, plan
     """``a = P L U`` for an m x n matrix, m >= n, in place: L below the diagonal of ones, U on and above it.
 
     a: a `Strided`. pivots: int32: the rows, counted from 0 in the whole matrix, with which row ``before`` and those
-    after it were exchanged. info: it becomes, if it is 0, the number of the first pivot that is zero, counted from 1 in
-    the whole matrix. moves: int32 (2, width), for `move_rows`. messages: `Messages`; plan: a `GridPlan` with ``width >=
-    n``. Blocks, which have to run at the same time: as many as have ``threads * rows`` rows each.
+    after it were exchanged. info: as `tell_failure` leaves it. moves: int32 (2, width), for `move_rows`. messages:
+    `Messages`; plan: a `GridPlan` with ``width >= n``. Blocks, which have to run at the same time: as many as have
+    ``threads * rows`` rows each.
     """
     kind = type(m)
     warps = 1 << plan.doublings
@@ -308,10 +308,9 @@ def factor_columns_together(a, m, n, before, pivots, info, moves, messages, plan
     values = cuda.shared.array(warps, plan.real)
     places = cuda.shared.array(warps, kind)
     own = cuda.shared.array(plan.width, plan.number, alignment=16)
-    size = cuda.shared.array(1, plan.real, alignment=16)
     chosen = cuda.shared.array(1, kind)
     pivot = cuda.shared.array(plan.width, plan.number, alignment=16)
-    shared = _Shared(values, places, own, size, chosen, pivot)
+    shared = _Shared(values, places, own, chosen, pivot)
     thread, block = kind(cuda.threadIdx.x), kind(cuda.blockIdx.x)
     first = block * kind(plan.threads * plan.rows)
     failed = np.int32(0)
@@ -351,5 +350,5 @@ def factor_columns_together(a, m, n, before, pivots, info, moves, messages, plan
             _turn(x, plan)
     _store(x, a, at, m, n, plan)
     _list_moves(at, moves, n, first, thread, plan)
-    if block == 0 and thread == 0 and failed > 0 and info[0] == 0:
-        info[0] = before + failed
+    if block == 0 and thread == 0:
+        tell_failure(info, 0, before, failed)

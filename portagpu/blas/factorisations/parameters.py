@@ -207,9 +207,7 @@ class GridColumns:
             width //= 2
         if width < _LEAST_WIDTH:
             return None
-        return cls(
-            width=width, blocks=_GRID_BLOCKS, threads=threads, doublings=_GRID_DOUBLINGS, rows=rows, strip=32
-        )
+        return cls(width=width, blocks=_GRID_BLOCKS, threads=threads, doublings=_GRID_DOUBLINGS, rows=rows, strip=32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

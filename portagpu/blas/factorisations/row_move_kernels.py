@@ -1,7 +1,7 @@
 """Moves of rows on GPUs, as a kernel lists them that has exchanged rows of a part of the matrix; in the dialect."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
-# ruff: noqa: ANN001, ANN201, ANN202
+# ruff: noqa: ANN001, ANN201
 
 from __future__ import annotations
 

@@ -59,9 +59,7 @@ class Substitution:
         matrices = 1 << min(fits, most // columns).bit_length() - 1 if batch > 1 else 1
         blocks = batch * -(-m // _QUAD_COLUMNS)
         quads = caps.warp_instructions and blocks <= _QUAD_BLOCKS * caps.compute_units
-        return cls(
-            rows=rows, together=together, columns=columns, vectors=1, lanes=1, matrices=matrices, quads=quads
-        )
+        return cls(rows=rows, together=together, columns=columns, vectors=1, lanes=1, matrices=matrices, quads=quads)
 
 
 def substitute_blocks(

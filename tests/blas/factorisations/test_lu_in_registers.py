@@ -120,7 +120,7 @@ def test_threads_of_a_warp_factor_a_matrix(device: DeviceRecord, dtype: str, sha
         )
         memory = cuda.to_device(a if order == "C" else a.swapaxes(1, 2).copy())
         d = memory if order == "C" else memory.transpose((0, 2, 1))
-        pivots, info = cuda.to_device(np.zeros((11, least), np.int32)), cuda.to_device(np.zeros(11, np.int32))
+        pivots, info = cuda.to_device(np.zeros((11, least), np.int32)), cuda.to_device(np.full(11, 7, np.int32))
         kind = np.uint32
         sizes = (kind(shape[0]), kind(shape[1]), kind(11))
         factor_small_matrices[2, 32](strided(d, kind), *sizes, pivots, info, plan)

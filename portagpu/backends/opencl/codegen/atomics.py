@@ -6,7 +6,6 @@ from portagpu.backends.opencl.codegen.c_types import SPACES, c_type
 from portagpu.backends.opencl.codegen.negations import hides, negated
 from portagpu.backends.opencl.codegen.registry import (
     EQUALITY,
-    LOWEST,
     POSTFIX,
     UNARY,
     Lowered,
@@ -110,19 +109,24 @@ def _atomic_cas(printer: Printing, expr: Operation) -> Lowered:
     return f"{helper}({pointer}, {operands[0]}, {operands[1]})", POSTFIX
 
 
-def _volatile(printer: Printing, expr: Operation) -> str:
-    """The element that a volatile access is of."""
+_STRONG_TARGET = (7, 0)  # has loads and stores of a memory model
+
+
+def _volatile(printer: Printing, expr: Operation, name: str) -> str | None:
+    """A call of a helper for a volatile access.
+
+    One vendor's GPUs wait for a volatile load before the next one; one that is coherent on the device is all it takes.
+    """
     place = expr.args[0]
     assert isinstance(place.type, Pointer) and isinstance(place.type.element, Scalar)
-    kind = f"volatile {SPACES[place.type.space]} {c_type(place.type.element)}*"
-    return f"*({kind})({printer.text(place)})"
+    caps = printer.helpers.caps
+    variant = "strong" if caps.inline_ptx and caps.ptx_target >= _STRONG_TARGET else ""
+    kind, space = c_type(place.type.element), SPACES[place.type.space]
+    helper = printer.helpers.use("atomics", name, kind, space, variant=variant)
+    rest = [printer.text(a) for a in expr.args[1:]]
+    return f"{helper}({', '.join([f'(volatile {space} {kind}*)({printer.text(place)})', *rest])})"
 
 
-@register("volatile_load")
-def _volatile_load(printer: Printing, expr: Operation) -> Lowered:
-    return _volatile(printer, expr), UNARY
-
-
-@register("volatile_store")
-def _volatile_store(printer: Printing, expr: Operation) -> Lowered:
-    return f"{_volatile(printer, expr)} = {printer.text(expr.args[1])}", LOWEST
+@register("volatile_load", "volatile_store")
+def _volatile_access(printer: Printing, expr: Operation) -> Lowered:
+    return _volatile(printer, expr, expr.name), POSTFIX
