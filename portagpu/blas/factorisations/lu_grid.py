@@ -2,7 +2,8 @@
 
 Recursive in columns, as `portagpu.blas.factorisations.lu`, down to as many columns as all blocks of a grid factor
 together (`lu_grid_kernels`); the rows of all other columns are exchanged after each of these, so that nothing is left
-to be exchanged on the way back.
+to be exchanged on the way back. Rows are moved fastest where their elements are side by side: large matrices in another
+order are copied, and copied back.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.level3.strided_memory import index_kind, strided
 from portagpu.blas.level3.triangular_solve import solve_triangular
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.copies import copy_strided
 from portagpu.runtime.execution.stream import Stream
 
 _MOVE_THREADS = 256
 _WORD = 4  # bytes
+_LARGE = 2048  # rows and columns: elements of a row that are not side by side take longer to move than a copy
+_SHARE = 32  # of the device's memory that such a copy may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,13 @@ def factor_together(
 
     ``how`` must be for as many rows as a has.
     """
-    m, n = a.shape
+    caps, (m, n) = a.context.capabilities, a.shape
+    if order_of(a) != "C" and min(m, n) >= _LARGE and a.nbytes * _SHARE <= caps.global_memory:
+        rows = workspaces.of(stream, "rows", (m, n), a.dtype)
+        copy_strided(a, rows, stream)
+        factor_together(rows, pivots, info, stream, how)
+        copy_strided(rows, a, stream)
+        return
     moves = workspaces.of(stream, "moves", (2 * how.width,), np.dtype(np.int32))
     factors = _Factors(a, pivots, info, moves, _messages(how, a, stream), stream, how)
     square = min(m, n)
@@ -90,9 +100,10 @@ def _factor_columns(factors: _Factors, first: int, last: int) -> None:
         words=part.itemsize // _WORD,
         real_words=real_words,
         is_complex=types.is_complex,
-        polls=True,
+        polls=factors.a.context.capabilities.cooperative_launch,
+        pushes=True,
     )
-    heads = 2 * how.blocks * (real_words + 1)
+    heads = 2 * how.blocks**2 * (real_words + 1)
     messages = Messages(factors.messages[:heads], factors.messages[heads:])
     blocks = -(-m // (how.threads * how.rows))
     factor_columns_together[blocks, how.threads, stream](
@@ -110,8 +121,9 @@ def _factor_columns(factors: _Factors, first: int, last: int) -> None:
 
 def _messages(how: GridColumns, a: DeviceNDArray, stream: Stream) -> DeviceNDArray:
     """Memory for what blocks tell each other, of zeros: no word has a column's number."""
-    words = how.width * a.itemsize + np.dtype(number_types(a.dtype).real).itemsize
-    memory = workspaces.of(stream, "messages", (2 * how.blocks * (words // _WORD + 1),), np.dtype(np.uint64))
+    real = np.dtype(number_types(a.dtype).real)
+    words = how.width * a.itemsize // _WORD + how.blocks * (real.itemsize // _WORD + 1)
+    memory = workspaces.of(stream, "messages", (2 * how.blocks * words,), np.dtype(np.uint64))
     clear(memory, stream)
     return memory
 

@@ -48,13 +48,15 @@ class GridPlan(NamedTuple):
     real_words: int
     is_complex: bool
     polls: bool
+    pushes: bool
 
 
 class Messages(NamedTuple):
     """Memory in which blocks tell what they found, twice: of even columns and of odd ones; no word has a column's
     number before.
 
-    ``heads``: (2, blocks, real_words + 1) magnitudes and places; ``lines``: (2, blocks, width * words) rows.
+    ``heads``: (2, blocks, real_words + 1) magnitudes and places, with ``pushes`` (2, blocks, blocks, real_words + 1):
+    those that each block reads are its own; ``lines``: (2, blocks, width * words) rows.
     """
 
     heads: Any
@@ -91,11 +93,14 @@ def _look(memory, at, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def _heard(memory, at, word, number, plan: cuda.constexpr):
-    """The 32 bits of a word that a block tells; word: what it was before."""
-    if plan.polls:
-        while np.uint32(word & np.uint64(_ALL)) != number:
-            word = cuda.ldcv(memory, at)
+def _is_of(word, number):
+    """Whether a word is of the column with this number."""
+    return np.uint32(word & np.uint64(_ALL)) == number
+
+
+@cuda.jit(device=True)
+def _bits(word):
+    """The 32 bits that a word tells."""
     return np.uint32(word >> np.uint64(32))
 
 
@@ -129,18 +134,30 @@ def _search(column, at, j, m, thread, shared, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def _tell_head(best, place, turn, number, messages, thread, shared, plan: cuda.constexpr):
+def _head_of(turn, reader, writer, plan: cuda.constexpr):
+    """Where a block tells another one its candidate."""
+    kind = type(turn)
+    if plan.pushes:
+        turn = turn * kind(plan.blocks) + reader
+    return (turn * kind(plan.blocks) + writer) * kind(plan.real_words + 1)
+
+
+@cuda.jit(device=True)
+def _tell_head(best, place, turn, number, messages, thread, plan: cuda.constexpr):
     """Tell the block's candidate."""
     kind = type(place)
-    if thread == 0:
-        first = (turn * kind(cuda.gridDim.x) + kind(cuda.blockIdx.x)) * kind(plan.real_words + 1)
-        if plan.real_words == 1:
-            _tell(messages.heads, first, best.view(np.uint32), number, plan)
-        else:
-            bits = best.view(np.uint64)
-            _tell(messages.heads, first, np.uint32(bits & np.uint64(_ALL)), number, plan)
-            _tell(messages.heads, first + kind(1), np.uint32(bits >> np.uint64(32)), number, plan)
-        _tell(messages.heads, first + kind(plan.real_words), np.uint32(place), number, plan)
+    block, blocks = kind(cuda.blockIdx.x), kind(cuda.gridDim.x)
+    for i in cuda.unroll(range(plan.blocks // _LANES if plan.pushes else 1)):
+        reader = kind(i * _LANES) + thread
+        if thread < kind(_LANES) and reader < (blocks if plan.pushes else kind(1)):
+            first = _head_of(turn, reader, block, plan)
+            if plan.real_words == 1:
+                _tell(messages.heads, first, best.view(np.uint32), number, plan)
+            else:
+                bits = best.view(np.uint64)
+                _tell(messages.heads, first, np.uint32(bits & np.uint64(_ALL)), number, plan)
+                _tell(messages.heads, first + kind(1), np.uint32(bits >> np.uint64(32)), number, plan)
+            _tell(messages.heads, first + kind(plan.real_words), np.uint32(place), number, plan)
 
 
 @cuda.jit(device=True)
@@ -153,7 +170,7 @@ def _tell_line(x, at, place, turn, number, unfinished, messages, thread, shared,
                 shared.own[w] = x[i, w]
     cuda.syncthreads()
     bits = shared.own.view(np.uint32)
-    first = (turn * kind(cuda.gridDim.x) + kind(cuda.blockIdx.x)) * kind(plan.width * plan.words)
+    first = (turn * kind(plan.blocks) + kind(cuda.blockIdx.x)) * kind(plan.width * plan.words)
     for word in range(thread, unfinished * kind(plan.words), kind(plan.threads)):
         _tell(messages.lines, first + word, bits[word], number, plan)
 
@@ -162,33 +179,38 @@ def _tell_line(x, at, place, turn, number, unfinished, messages, thread, shared,
 def _hear_heads(m, turn, number, messages, lane, plan: cuda.constexpr):
     """The pivot's place among the candidates of all blocks, and the block that has it; by a warp."""
     kind = type(m)
-    blocks = kind(cuda.gridDim.x)
+    own, blocks = kind(cuda.blockIdx.x), kind(cuda.gridDim.x)
     count = plan.real_words + 1
     part = cuda.local.array((plan.blocks // _LANES, count), np.uint64)
+    is_ready = False
+    while not is_ready:  # all words together: one that was read before is an old one
+        is_ready = True
+        for i in cuda.unroll(range(plan.blocks // _LANES)):
+            first = _head_of(turn, own, min(kind(i * _LANES) + lane, blocks - kind(1)), plan)
+            for word in cuda.unroll(range(count)):
+                part[i, word] = _look(messages.heads, first + kind(word), plan)
+        if plan.polls:
+            for i in cuda.unroll(range(plan.blocks // _LANES)):
+                for word in cuda.unroll(range(count)):
+                    is_ready = is_ready and _is_of(part[i, word], number)
     best = plan.real(-2)
     place = m
     winner = kind(0)
     for i in cuda.unroll(range(plan.blocks // _LANES)):
         block = min(kind(i * _LANES) + lane, blocks - kind(1))
-        for word in cuda.unroll(range(count)):
-            part[i, word] = _look(messages.heads, (turn * blocks + block) * kind(count) + kind(word), plan)
-    for i in cuda.unroll(range(plan.blocks // _LANES)):
-        block = min(kind(i * _LANES) + lane, blocks - kind(1))
-        first = (turn * blocks + block) * kind(count)
-        low = _heard(messages.heads, first, part[i, 0], number, plan)
+        low = _bits(part[i, 0])
         if plan.real_words == 1:
             other = low.view(np.float32)
         else:
-            high = _heard(messages.heads, first + kind(1), part[i, 1], number, plan)
-            other = (np.uint64(high) << np.uint64(32) | np.uint64(low)).view(np.float64)
-        row = kind(_heard(messages.heads, first + kind(plan.real_words), part[i, plan.real_words], number, plan))
+            other = (np.uint64(_bits(part[i, 1])) << np.uint64(32) | np.uint64(low)).view(np.float64)
+        row = kind(_bits(part[i, plan.real_words]))
         if other > best or (other == best and row < place):
             best = other
             place = row
             winner = block
-    own = place
+    first_place = place
     best, place = largest_of_lanes(best, place, _DOUBLINGS)
-    holder = np.int32(cuda.ffs(cuda.ballot_sync(_ALL, own == place))) - 1
+    holder = np.int32(cuda.ffs(cuda.ballot_sync(_ALL, first_place == place))) - 1
     return place, cuda.shfl_sync(_ALL, winner, holder)
 
 
@@ -199,18 +221,20 @@ def _hear_line(winner, turn, number, unfinished, messages, lane, shared, plan: c
     count = -(-plan.width * plan.words // _LANES)
     part = cuda.local.array(count, np.uint64)
     bits = shared.pivot.view(np.uint32)
-    first = (turn * kind(cuda.gridDim.x) + winner) * kind(plan.width * plan.words)
-    for i in cuda.unroll(range(count)):
-        word = kind(i * _LANES) + lane
-        if word < unfinished * kind(plan.words):
-            part[i] = _look(messages.lines, first + word, plan)
+    words = unfinished * kind(plan.words)
+    first = (turn * kind(plan.blocks) + winner) * kind(plan.width * plan.words)
+    is_ready = False
+    while not is_ready:
+        is_ready = True
+        for i in cuda.unroll(range(count)):
+            part[i] = _look(messages.lines, first + min(kind(i * _LANES) + lane, words - kind(1)), plan)
+        if plan.polls:
+            for i in cuda.unroll(range(count)):
+                is_ready = is_ready and _is_of(part[i], number)
     for i in cuda.unroll(range(count)):
         word = kind(i * _LANES) + lane
         if word < kind(plan.width * plan.words):
-            value = np.uint32(0)
-            if word < unfinished * kind(plan.words):
-                value = _heard(messages.lines, first + word, part[i], number, plan)
-            bits[word] = value
+            bits[word] = _bits(part[i]) if word < words else np.uint32(0)
 
 
 @cuda.jit(device=True)
@@ -320,7 +344,7 @@ def factor_columns_together(a, m, n, before, pivots, info, moves, messages, plan
         column[i] = x[i, 0]
     best, place = _search(column, at, kind(0), m, thread, shared, plan)
     number = np.uint32(before) + np.uint32(1)
-    _tell_head(best, place, kind(0), number, messages, thread, shared, plan)
+    _tell_head(best, place, kind(0), number, messages, thread, plan)
     for counter in range(plan.width):
         j = kind(counter)
         if j < n:
@@ -344,7 +368,7 @@ def factor_columns_together(a, m, n, before, pivots, info, moves, messages, plan
             _divide(x, at, place, j, column, factors, shared, plan)
             if j + kind(1) < n:
                 best, place = _search(column, at, j + kind(1), m, thread, shared, plan)
-                _tell_head(best, place, kind(1) - turn, number + np.uint32(1), messages, thread, shared, plan)
+                _tell_head(best, place, kind(1) - turn, number + np.uint32(1), messages, thread, plan)
             _update(x, at, j, column, factors, shared, plan)
         else:
             _turn(x, plan)

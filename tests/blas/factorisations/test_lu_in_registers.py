@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
+from portagpu.blas.factorisations import lu_grid
 from portagpu.blas.factorisations.lu_grid_kernels import GridPlan, Messages, factor_columns_together
 from portagpu.blas.factorisations.lu_small_kernels import SmallPlan, factor_small_matrices
 from portagpu.blas.factorisations.number_types import number_types
@@ -47,11 +48,13 @@ def _factored(a: Any, before: int, threads: int, blocks: int, rest: Any = None) 
         real_words=real_words,
         is_complex=types.is_complex,
         polls=False,
+        pushes=blocks > 1,
     )
     d, pivots, info, moves = map(
         cuda.to_device, (a, np.full(before + n, -1, np.int32), np.zeros(1, np.int32), np.zeros(2 * width, np.int32))
     )
-    messages = Messages(*(cuda.device_array(2 * blocks * k, np.uint64) for k in (real_words + 1, width * words)))
+    sizes = (2 * plan.blocks**2 * (real_words + 1), 2 * plan.blocks * width * words)
+    messages = Messages(*(cuda.device_array(k, np.uint64) for k in sizes))
     factor_columns_together[blocks, threads](
         strided(d, kind), kind(m), kind(n), np.int32(before), pivots, info, moves, messages, plan
     )
@@ -97,6 +100,19 @@ def test_a_zero_column_is_told(device: DeviceRecord) -> None:
     a = np.diag(np.arange(5, dtype=np.float32))[:, ::-1].copy()
     a[:, 1] = 0
     _compare(_factored(a, 0, 32, 1)[:3], a)
+
+
+@pytest.mark.parametrize("shape", [(70, 20), (20, 70)])
+def test_parts_of_a_matrix(device: DeviceRecord, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int]) -> None:
+    """Several launches of some columns each, by one block and by several; a copy whose rows are side by side."""
+    monkeypatch.setattr(lu_grid, "_LARGE", 8)
+    a = _random(shape, "float32")
+    least = min(shape)
+    how = GridColumns(width=8, blocks=32, threads=32, doublings=0, rows=1, strip=32)
+    d = cuda.to_device(np.asfortranarray(a))
+    pivots, info = cuda.to_device(np.zeros(least, np.int32)), cuda.to_device(np.full(1, 7, np.int32))
+    lu_grid.factor_together(d, pivots, info, cuda.default_stream(), how)
+    _compare((d.copy_to_host(), pivots.copy_to_host(), int(info.copy_to_host()[0])), a)
 
 
 @pytest.mark.parametrize(("dtype", "shape"), [("float32", (4, 4)), ("complex64", (4, 3)), ("float64", (3, 4))])
