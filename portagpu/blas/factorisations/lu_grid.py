@@ -18,16 +18,18 @@ from portagpu.blas.factorisations.parameters import GridColumns
 from portagpu.blas.factorisations.row_move_kernels import MovePlan, move_rows
 from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.gemm.core.interface import order_of
+from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.engine import gemm
+from portagpu.blas.level3.combine import Term, combine
 from portagpu.blas.level3.strided_memory import index_kind, strided
 from portagpu.blas.level3.triangular_solve import solve_triangular
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.arrays.copies import copy_strided
 from portagpu.runtime.execution.stream import Stream
 
 _MOVE_THREADS = 256
 _WORD = 4  # bytes
+_VECTOR = 16
 _LARGE = 2048  # rows and columns: elements of a row that are not side by side take longer to move than a copy
 _SHARE = 32  # of the device's memory that such a copy may take
 
@@ -55,9 +57,9 @@ def factor_together(
     caps, (m, n) = a.context.capabilities, a.shape
     if order_of(a) != "C" and min(m, n) >= _LARGE and a.nbytes * _SHARE <= caps.global_memory:
         rows = workspaces.of(stream, "rows", (m, n), a.dtype)
-        copy_strided(a, rows, stream)
+        combine(rows, stream, Term(a))
         factor_together(rows, pivots, info, stream, how)
-        copy_strided(rows, a, stream)
+        combine(a, stream, Term(rows))
         return
     moves = workspaces.of(stream, "moves", (2 * how.width,), np.dtype(np.int32))
     factors = _Factors(a, pivots, info, moves, _messages(how, a, stream), stream, how)
@@ -89,6 +91,7 @@ def _factor_columns(factors: _Factors, first: int, last: int) -> None:
     m, n = part.shape
     kind, types = index_kind(factors.a), number_types(part.dtype)
     real_words = np.dtype(types.real).itemsize // _WORD
+    lanes = _lanes(part)
     plan = GridPlan(
         width=how.width,
         threads=how.threads,
@@ -100,6 +103,8 @@ def _factor_columns(factors: _Factors, first: int, last: int) -> None:
         words=part.itemsize // _WORD,
         real_words=real_words,
         is_complex=types.is_complex,
+        lanes=lanes,
+        cell=vector_type(part.dtype.name, lanes) if lanes > 1 else types.number,
         polls=factors.a.context.capabilities.cooperative_launch,
         pushes=True,
     )
@@ -117,6 +122,12 @@ def _factor_columns(factors: _Factors, first: int, last: int) -> None:
         messages,
         plan,
     )
+
+
+def _lanes(a: DeviceNDArray) -> int:
+    """How many elements of a row are a vector that is aligned in memory."""
+    is_aligned = order_of(a) == "C" and a.offset % _VECTOR == 0 and a.strides[0] % _VECTOR == 0
+    return max(1, _VECTOR // a.itemsize) if is_aligned and a.dtype.kind == "f" else 1
 
 
 def _messages(how: GridColumns, a: DeviceNDArray, stream: Stream) -> DeviceNDArray:

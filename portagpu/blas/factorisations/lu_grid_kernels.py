@@ -34,7 +34,7 @@ class GridPlan(NamedTuple):
 
     ``width``: columns, at most; ``threads``: of a block, 32 << ``doublings``; ``rows``: of a thread; ``blocks``: at
     most, a multiple of 32; ``number``: an element, ``real``: a real number, ``words`` and ``real_words``: their 32-bit
-    words; ``polls``: blocks read until others have written, in place of a barrier.
+    words; ``lanes``: elements of a row that are read and written in a vector, a ``cell``; ``polls``: blocks read until others have written, in place of a barrier.
     """
 
     width: int
@@ -47,6 +47,8 @@ class GridPlan(NamedTuple):
     words: int
     real_words: int
     is_complex: bool
+    lanes: int
+    cell: Any
     polls: bool
     pushes: bool
 
@@ -285,10 +287,18 @@ def _load(x, a, m, n, first, thread, plan: cuda.constexpr):
     kind = type(m)
     for i in cuda.unroll(range(plan.rows)):
         row = first + kind(i * plan.threads) + thread
-        for w in cuda.unroll(range(plan.width)):
-            x[i, w] = plan.number(0)
-            if row < m and kind(w) < n:
-                x[i, w] = a.memory[a.first + row * a.down + kind(w) * a.right]
+        start = a.first + row * a.down
+        for w in cuda.unroll(range(0, plan.width, plan.lanes)):
+            for lane in cuda.unroll(range(plan.lanes)):
+                x[i, w + lane] = plan.number(0)
+            if plan.lanes > 1 and row < m and kind(w + plan.lanes) <= n:
+                cell = cuda.vload(a.memory, start + kind(w), plan.lanes, aligned=True)
+                for lane in cuda.unroll(range(plan.lanes)):
+                    x[i, w + lane] = cell[lane]
+            else:
+                for lane in cuda.unroll(range(plan.lanes)):
+                    if row < m and kind(w + lane) < n:
+                        x[i, w + lane] = a.memory[start + kind(w + lane) * a.right]
 
 
 @cuda.jit(device=True)
@@ -296,9 +306,18 @@ def _store(x, a, at, m, n, plan: cuda.constexpr):
     """A thread's rows to their places."""
     kind = type(m)
     for i in cuda.unroll(range(plan.rows)):
-        for w in cuda.unroll(range(plan.width)):
-            if at[i] < m and kind(w) < n:
-                a.memory[a.first + at[i] * a.down + kind(w) * a.right] = x[i, w]
+        start = a.first + at[i] * a.down
+        for w in cuda.unroll(range(0, plan.width, plan.lanes)):
+            if plan.lanes > 1 and at[i] < m and kind(w + plan.lanes) <= n:
+                if plan.lanes == 4:
+                    cell = plan.cell(x[i, w], x[i, w + 1], x[i, w + 2], x[i, w + 3])
+                else:
+                    cell = plan.cell(x[i, w], x[i, w + 1])
+                cuda.vstore(cell, a.memory, start + kind(w), aligned=True)
+            else:
+                for lane in cuda.unroll(range(plan.lanes)):
+                    if at[i] < m and kind(w + lane) < n:
+                        a.memory[start + kind(w + lane) * a.right] = x[i, w + lane]
 
 
 @cuda.jit(device=True)

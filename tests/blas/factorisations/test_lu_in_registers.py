@@ -47,6 +47,8 @@ def _factored(a: Any, before: int, threads: int, blocks: int, rest: Any = None) 
         words=words,
         real_words=real_words,
         is_complex=types.is_complex,
+        lanes=1,
+        cell=types.number,
         polls=False,
         pushes=blocks > 1,
     )
@@ -102,7 +104,7 @@ def test_a_zero_column_is_told(device: DeviceRecord) -> None:
     _compare(_factored(a, 0, 32, 1)[:3], a)
 
 
-@pytest.mark.parametrize("shape", [(70, 20), (20, 70)])
+@pytest.mark.parametrize("shape", [(70, 20), (20, 72)])
 def test_parts_of_a_matrix(device: DeviceRecord, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int]) -> None:
     """Several launches of some columns each, by one block and by several; a copy whose rows are side by side."""
     monkeypatch.setattr(lu_grid, "_LARGE", 8)
