@@ -177,7 +177,7 @@ def _swap(
     if how.strip_threads == 1:
         exchange_rows[grid, 1, stream](strided(a, kind), *named, plan)
     else:
-        swap_rows[grid, how.strip_threads, stream](strided(a, kind), *named, kind(m), kind(0), plan)
+        swap_rows[grid, how.strip_threads, stream](strided(a, kind), *named, plan)
 
 
 def getrs(

@@ -106,7 +106,6 @@ def _factor_columns(factors: _Factors, first: int, last: int) -> None:
         lanes=lanes,
         cell=vector_type(part.dtype.name, lanes) if lanes > 1 else types.number,
         polls=factors.a.context.capabilities.cooperative_launch,
-        pushes=True,
     )
     heads = 2 * how.blocks**2 * (real_words + 1)
     messages = Messages(factors.messages[:heads], factors.messages[heads:])

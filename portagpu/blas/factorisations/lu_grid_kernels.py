@@ -34,7 +34,8 @@ class GridPlan(NamedTuple):
 
     ``width``: columns, at most; ``threads``: of a block, 32 << ``doublings``; ``rows``: of a thread; ``blocks``: at
     most, a multiple of 32; ``number``: an element, ``real``: a real number, ``words`` and ``real_words``: their 32-bit
-    words; ``lanes``: elements of a row that are read and written in a vector, a ``cell``; ``polls``: blocks read until others have written, in place of a barrier.
+    words; ``lanes``: elements of a row that are read and written in a vector, a ``cell``; ``polls``: blocks read until
+    others have written, in place of a barrier.
     """
 
     width: int
@@ -50,15 +51,15 @@ class GridPlan(NamedTuple):
     lanes: int
     cell: Any
     polls: bool
-    pushes: bool
 
 
 class Messages(NamedTuple):
     """Memory in which blocks tell what they found, twice: of even columns and of odd ones; no word has a column's
     number before.
 
-    ``heads``: (2, blocks, real_words + 1) magnitudes and places, with ``pushes`` (2, blocks, blocks, real_words + 1):
-    those that each block reads are its own; ``lines``: (2, blocks, width * words) rows.
+    ``heads``: (2, blocks, blocks, real_words + 1) magnitudes and places, for each block that reads those of each that
+    writes: many that read one place again and again would hold up who writes there. ``lines``: (2, blocks, width *
+    words) rows.
     """
 
     heads: Any
@@ -139,19 +140,17 @@ def _search(column, at, j, m, thread, shared, plan: cuda.constexpr):
 def _head_of(turn, reader, writer, plan: cuda.constexpr):
     """Where a block tells another one its candidate."""
     kind = type(turn)
-    if plan.pushes:
-        turn = turn * kind(plan.blocks) + reader
-    return (turn * kind(plan.blocks) + writer) * kind(plan.real_words + 1)
+    return ((turn * kind(plan.blocks) + reader) * kind(plan.blocks) + writer) * kind(plan.real_words + 1)
 
 
 @cuda.jit(device=True)
 def _tell_head(best, place, turn, number, messages, thread, plan: cuda.constexpr):
-    """Tell the block's candidate."""
+    """Tell all blocks the candidate of this one."""
     kind = type(place)
     block, blocks = kind(cuda.blockIdx.x), kind(cuda.gridDim.x)
-    for i in cuda.unroll(range(plan.blocks // _LANES if plan.pushes else 1)):
+    for i in cuda.unroll(range(plan.blocks // _LANES)):
         reader = kind(i * _LANES) + thread
-        if thread < kind(_LANES) and reader < (blocks if plan.pushes else kind(1)):
+        if thread < kind(_LANES) and reader < blocks:
             first = _head_of(turn, reader, block, plan)
             if plan.real_words == 1:
                 _tell(messages.heads, first, best.view(np.uint32), number, plan)

@@ -50,7 +50,6 @@ def _factored(a: Any, before: int, threads: int, blocks: int, rest: Any = None) 
         lanes=1,
         cell=types.number,
         polls=False,
-        pushes=blocks > 1,
     )
     d, pivots, info, moves = map(
         cuda.to_device, (a, np.full(before + n, -1, np.int32), np.zeros(1, np.int32), np.zeros(2 * width, np.int32))

@@ -112,7 +112,7 @@ def _atomic_cas(printer: Printing, expr: Operation) -> Lowered:
 _STRONG_TARGET = (7, 0)  # has loads and stores of a memory model
 
 
-def _volatile(printer: Printing, expr: Operation, name: str) -> str | None:
+def _volatile(printer: Printing, expr: Operation, name: str) -> str:
     """A call of a helper for a volatile access.
 
     One vendor's GPUs wait for a volatile load before the next one; one that is coherent on the device is all it takes.
