@@ -518,7 +518,14 @@ def ldlu(array: _Array, i: _Index) -> Any:
     """`array[i]`: OpenCL takes no hint to caches."""
 
 def ldcv(array: _Array, i: _Index) -> Any:
-    """`array[i]`: OpenCL takes no hint to caches."""
+    """`array[i]` as it is now: a loop may wait for what another thread stores there with `stwt`, or with an atomic.
+    No promise for numbers of other than 32 or 64 bits, and outside of global memory.
+    """
+
+def stwt(array: _Array, i: _Index, value: _Number) -> None:
+    """`array[i] = value` now, for threads that read it with `ldcv`. It orders no other access, as `threadfence`
+    does.
+    """
 
 def stcg(array: _Array, i: _Index, value: _Number) -> None:
     """`array[i] = value`: OpenCL takes no hint to caches."""
@@ -527,9 +534,6 @@ def stcs(array: _Array, i: _Index, value: _Number) -> None:
     """`array[i] = value`: OpenCL takes no hint to caches."""
 
 def stwb(array: _Array, i: _Index, value: _Number) -> None:
-    """`array[i] = value`: OpenCL takes no hint to caches."""
-
-def stwt(array: _Array, i: _Index, value: _Number) -> None:
     """`array[i] = value`: OpenCL takes no hint to caches."""
 
 def nanosleep(ns: SupportsIndex) -> None:

@@ -193,6 +193,7 @@ OPERATIONS: dict[str, NamedOperation] = {
             "load_half": "A float32 from a float16 in memory, or a vector of them.",
             "load_half_aligned": "The same, of a vector that is aligned to its size.",
             "prefetch": "A hint that global memory will be read soon.",
+            "volatile_load": "The element in global memory as it is now, read each time anew.",
             "reinterpret": "A pointer as one to other elements; of 0, a pointer to nothing.",
             "global_address": "A pointer to global memory as a uint64.",
             "shared_address": "A pointer to shared memory as its uint32 address in that memory.",
@@ -203,6 +204,7 @@ OPERATIONS: dict[str, NamedOperation] = {
         {
             "store_half": "Round a float32 to a float16 in memory, or a vector of them.",
             "store_half_aligned": "The same, of a vector that is aligned to its size.",
+            "volatile_store": "Set an element in global memory now.",
         },
     ),
     **_named(

@@ -137,7 +137,7 @@ def with_info(
     updates: Mapping[str, Any] | None = None,
     results: Mapping[str, Any] | None = None,
 ) -> Any:
-    """`on_device` with one more result, int32 that begins as 0: one number for each matrix of ``like``.
+    """`on_device` with one more result, int32: one number for each matrix of ``like``, which ``enqueue`` has to set.
 
     A number, or an array of the batch's shape; a device array where ``like`` is one. enqueue: called with the arrays in
     their order, info, and the stream. Raises as `on_device`.

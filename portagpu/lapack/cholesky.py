@@ -8,7 +8,7 @@ from portagpu.blas.factorisations import cholesky, inverses
 from portagpu.blas.factorisations.triangles import clear_beyond, first_zero
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.scipy_arguments import LOWER, Routine, option
-from portagpu.lapack.arguments import cleared, folded, lapack_function, no_info, right_sides, target, with_info
+from portagpu.lapack.arguments import folded, lapack_function, no_info, right_sides, target, with_info
 from portagpu.runtime.execution.stream import Stream
 
 Array = Any
@@ -29,7 +29,7 @@ def _potrf(
     found = target(routine, routine.square(a, "a", batch=True), a, "a", overwrite_a, stream)
 
     def enqueue(c: Any, info: Any, stream: Stream) -> None:
-        cholesky.potrf(c, cleared(info, stream), stream, lower=is_lower)
+        cholesky.potrf(c, info, stream, lower=is_lower)
         if is_clean:
             clear_beyond(c, stream, lower=is_lower)
 
@@ -67,7 +67,7 @@ def _posv(
     held, x = right_sides(routine, b, found, overwrite_b, stream)
 
     def enqueue(c: Any, b: Any, info: Any, stream: Stream) -> None:
-        cholesky.potrf(c, cleared(info, stream), stream, lower=is_lower)
+        cholesky.potrf(c, info, stream, lower=is_lower)
         cholesky.potrs(c, b, stream, lower=is_lower)
 
     return found, x, with_info(enqueue, found, stream, updates={"a": folded(found, stream), "b": folded(held, stream)})
@@ -80,7 +80,7 @@ def _potri(
     found = target(routine, routine.square(c, "c", batch=True), c, "c", overwrite_c, stream)
 
     def enqueue(c: Any, info: Any, stream: Stream) -> None:
-        first_zero(c, cleared(info, stream), stream)
+        first_zero(c, info, stream)
         inverses.potri(c, stream, lower=is_lower)
 
     return found, with_info(enqueue, found, stream, updates={"c": folded(found, stream)})

@@ -11,17 +11,7 @@ from portagpu.blas.factorisations.triangles import first_zero
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.level3.triangles import identity
 from portagpu.blas.scipy_arguments import TRANS, Routine, may_overwrite, option
-from portagpu.lapack.arguments import (
-    cleared,
-    folded,
-    lapack_function,
-    new,
-    no_info,
-    pivot_rows,
-    right_sides,
-    target,
-    with_info,
-)
+from portagpu.lapack.arguments import folded, lapack_function, new, no_info, pivot_rows, right_sides, target, with_info
 from portagpu.runtime.execution.stream import Stream
 
 Array = Any
@@ -34,7 +24,7 @@ def _getrf(
     piv = new(found, (*found.shape[:-2], min(found.shape[-2:])), np.int32)
 
     def enqueue(a: Any, piv: Any, info: Any, stream: Stream) -> None:
-        factors.getrf(a, piv, cleared(info, stream), stream)
+        factors.getrf(a, piv, info, stream)
 
     return found, piv, with_info(enqueue, found, stream, updates={"a": folded(found, stream)}, results={"piv": piv})
 
@@ -77,7 +67,7 @@ def _gesv(
     piv = new(found, found.shape[:-1], np.int32)
 
     def enqueue(a: Any, b: Any, piv: Any, info: Any, stream: Stream) -> None:
-        factors.getrf(a, piv, cleared(info, stream), stream)
+        factors.getrf(a, piv, info, stream)
         factors.getrs(a, piv, b, stream)
 
     systems = {"a": folded(found, stream), "b": folded(held, stream)}
@@ -102,7 +92,7 @@ def _getri(
     made = new(found, found.shape, found.dtype)
 
     def enqueue(lu: Any, piv: Any, inverse: Any, info: Any, stream: Stream) -> None:
-        first_zero(lu, cleared(info, stream), stream)
+        first_zero(lu, info, stream)
         identity(inverse, stream)
         factors.getrs(lu, piv, inverse, stream)
 

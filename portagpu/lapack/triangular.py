@@ -30,8 +30,9 @@ def _trtri(
     found = target(routine, routine.square(c, "c", batch=True), c, "c", overwrite_c, stream)
 
     def enqueue(c: Any, info: Any, stream: Stream) -> None:
-        cleared(info, stream)
-        if not unit:
+        if unit:
+            cleared(info, stream)
+        else:
             first_zero(c, info, stream)
         trtri(c, stream, lower=is_lower, unit_diagonal=unit)
 
@@ -59,8 +60,9 @@ def _trtrs(
     held, x = right_sides(routine, b, found, overwrite_b, stream)
 
     def enqueue(a: Any, b: Any, info: Any, stream: Stream) -> None:
-        cleared(info, stream)
-        if not unit:
+        if unit:
+            cleared(info, stream)
+        else:
             first_zero(a, info, stream)
         solve_triangular(
             swapped(a) if op else a, b, stream, lower=is_lower != (op > 0), unit_diagonal=unit, conjugate=op == 2

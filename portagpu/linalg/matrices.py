@@ -9,7 +9,6 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from portagpu.blas.arguments import native, operand_of
-from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.host_arrays import are_on_device, on_device
 from portagpu.blas.replay.host_trace import assign_host, new_host
 from portagpu.errors import ArgumentTypeError, DTypeError, FactorisationError, ShapeError
@@ -229,14 +228,6 @@ def run(
     updates: Mapping[str, Array] | None = None,
     results: Mapping[str, Array] | None = None,
 ) -> None:
-    """`on_device`, with the report's array, cleared, as the last one before the stream."""
-    if report is None:
-        on_device(enqueue, stream, reads=reads, updates=updates, results=results)
-        return
-
-    def begin(*given: Any) -> None:
-        *arrays, info, where = given
-        clear(info, where)
-        enqueue(*arrays, info, where)
-
-    on_device(begin, stream, reads=reads, updates=updates, results={**(results or {}), "info": report.array})
+    """`on_device`, with the report's array, which ``enqueue`` has to set, as the last one before the stream."""
+    found = dict(results or {}) if report is None else {**(results or {}), "info": report.array}
+    on_device(enqueue, stream, reads=reads, updates=updates, results=found)

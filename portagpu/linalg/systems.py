@@ -189,7 +189,6 @@ def solve(
                 return lambda low, sides: lu_factors.getrs(low, pivots, sides, stream)
 
             if b.size == 0 or not refinement.refine(a, b, info, stream, factor):
-                clear(info, stream)
                 by_lu(a, b, pivots, info, stream)
 
         run(
@@ -347,7 +346,9 @@ def solve_triangular(
     report = Report(info, a, sides.a_batch, "solve_triangular")
 
     def with_report(a: Any, b: Any, info: Any, stream: Stream) -> None:
-        if not unit_diagonal:
+        if unit_diagonal:
+            clear(info, stream)
+        else:
             first_zero(a, info, stream)
         enqueue(a, b, stream)
 

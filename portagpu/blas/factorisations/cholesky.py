@@ -18,6 +18,7 @@ from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.parameters import Blocks
 from portagpu.blas.factorisations.triangle_update import subtract_product
 from portagpu.blas.gemm.core.alignment import swapped
+from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.core.workspace import workspaces
@@ -36,10 +37,11 @@ def potrf(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, *, lower: bool)
     """Triangles of Hermitian matrices become their Cholesky factors: a = L L^H, or U^H U; enqueued.
 
     a: (n, n), or a batch (batch, n, n), of any strides, float32 to complex128; only the triangle that ``lower`` names
-    is read and written. info: int32, one for each matrix, which are 0: of each it becomes the order of the first
-    leading minor that is not positive definite, if one is not; the matrix holds anything then.
+    is read and written. info: int32, one for each matrix: of each it becomes the order of the first leading minor that
+    is not positive definite, or 0 if all are; the matrix holds anything if one is not.
     """
     if a.size == 0:
+        clear(info, stream)
         return
     if a.ndim == 3 and a.shape[0] == 1:
         a = a[0]

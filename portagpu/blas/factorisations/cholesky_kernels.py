@@ -177,10 +177,10 @@ def factor_cholesky(a, source, inverses, n, count, before, info, plan: cuda.cons
 
     a: a `Strided`, of which only lower triangles are read and written; source: another one, from which they are read if
     ``plan.separate``, with strides in the same order; inverses: if ``plan.inverts``, memory for the conjugate
-    transposes of the factors' inverses, ``plan.rows`` columns of as many elements each; count: matrices; info: of each
-    matrix 0, or the order of the first leading minor that is not positive definite, counted in the whole matrix, which
-    has ``before`` rows before this block. A matrix whose info is not 0 is left as it is. plan: a `CholeskyPlan`. A
-    block for each ``matrices`` matrices.
+    transposes of the factors' inverses, ``plan.rows`` columns of as many elements each; count: matrices; info: it
+    becomes of each matrix 0, or the order of the first leading minor that is not positive definite, counted in the
+    whole matrix, which has ``before`` rows before this block. A matrix that failed in a block before this one is left
+    as it is. plan: a `CholeskyPlan`. A block for each ``matrices`` matrices.
     """
     kind = type(n)
     panel = plan.panel
@@ -194,7 +194,7 @@ def factor_cholesky(a, source, inverses, n, count, before, info, plan: cuda.cons
     group = kind(cuda.threadIdx.x) // kind(plan.threads)
     given = kind(cuda.blockIdx.x) * kind(plan.matrices) + group
     matrix = min(given, count - kind(1))
-    own = given < count and info[matrix] == 0
+    own = given < count and (before == 0 or info[matrix] == 0)
     base = group * kind(extent)
     start = a.first + matrix * a.batch
     whole = (n + kind(panel - 1)) // kind(panel) * kind(panel)
@@ -222,5 +222,5 @@ def factor_cholesky(a, source, inverses, n, count, before, info, plan: cuda.cons
         _leave(s, base, a, start, n, thread, plan)
         if plan.inverts:
             _leave_inverse(s, base, inverses, matrix * kind(plan.rows * plan.rows), whole, thread, plan)
-        if thread == 0 and failed > 0:
-            info[matrix] = before + failed
+        if thread == 0 and (before == 0 or failed > 0):
+            info[matrix] = before + failed if failed > 0 else np.int32(0)

@@ -20,6 +20,7 @@ from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.parameters import Columns, GridColumns, SmallMatrices, TallColumns
 from portagpu.blas.factorisations.row_swap_kernels import SwapPlan, exchange_rows, swap_rows
 from portagpu.blas.gemm.core.alignment import swapped
+from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.core.workspace import workspaces
@@ -38,10 +39,11 @@ def getrf(a: DeviceNDArray, pivots: DeviceNDArray, info: DeviceNDArray, stream: 
 
     a: (m, n), or a batch (batch, m, n), of any strides, float32 to complex128. pivots: int32 (min(m, n)), or a batch of
     them: the row with which row i was exchanged, counted from 0; it is the first one with the largest magnitude, for
-    complex numbers |re| + |im|. info: int32, one for each matrix, which are 0: of each it becomes the number of the
-    first pivot that is 0, counted from 1, if one is.
+    complex numbers |re| + |im|. info: int32, one for each matrix: of each it becomes the number of the first pivot that
+    is 0, counted from 1, or 0.
     """
     if a.size == 0:
+        clear(info, stream)
         return
     count, (m, n) = batch_of(a), a.shape[-2:]
     if a.ndim == 3 and count == 1:
@@ -175,7 +177,7 @@ def _swap(
     if how.strip_threads == 1:
         exchange_rows[grid, 1, stream](strided(a, kind), *named, plan)
     else:
-        swap_rows[grid, how.strip_threads, stream](strided(a, kind), *named, kind(m), kind(0), plan)
+        swap_rows[grid, how.strip_threads, stream](strided(a, kind), *named, plan)
 
 
 def getrs(

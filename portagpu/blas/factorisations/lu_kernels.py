@@ -119,6 +119,18 @@ def largest_of_lanes(best, place, doublings: cuda.constexpr):
 
 
 @cuda.jit(device=True)
+def tell_failure(info, matrix, before, failed):
+    """``info[matrix]`` becomes the number of the first pivot that is zero, counted from 1 in the whole matrix, or 0.
+
+    before: columns before these, whose kernels have been here; failed: the number among these, or 0.
+    """
+    if before == 0:
+        info[matrix] = failed
+    elif failed > 0 and info[matrix] == 0:
+        info[matrix] = before + failed
+
+
+@cuda.jit(device=True)
 def _largest_of_thread(s, at, j, m, thread, plan: cuda.constexpr):
     """The largest magnitude among a thread's rows from j on of the column that begins at ``at``, and its row."""
     kind = type(m)
@@ -240,8 +252,7 @@ def factor_columns(a, copies, pitch, m, n, count, before, pivots, info, plan: cu
 
     a: a `Strided`; copies: memory for columns, unless ``plan.elements``; pitch: elements from column to column of the
     copy; count: matrices. pivots: (count, all) int32: the rows, counted from 0 in the whole matrix, with which row
-    ``before`` and those after it were exchanged. info: of each matrix 0, or the number of the first pivot that is zero,
-    counted from 1 in the whole matrix; it is changed if it is 0. plan: a `LuPlan`.
+    ``before`` and those after it were exchanged. info: as `tell_failure` leaves it. plan: a `LuPlan`.
     """
     kind = type(m)
     threads, matrices = plan.threads, plan.matrices
@@ -291,8 +302,8 @@ def factor_columns(a, copies, pitch, m, n, count, before, pivots, info, plan: cu
             cuda.syncthreads()
     if own:
         _copy_out(s, base, pitch, a, start, m, n, thread, plan)
-        if thread == 0 and failed > 0 and info[matrix] == 0:
-            info[matrix] = before + failed
+        if thread == 0:
+            tell_failure(info, matrix, before, failed)
 
 
 @cuda.jit

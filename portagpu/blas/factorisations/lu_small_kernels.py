@@ -112,8 +112,8 @@ def factor_small_matrices(a, m, n, count, pivots, info, plan: cuda.constexpr):
     """``a = P L U`` for m x n matrices, in place: L below the diagonal of ones, U on and above it.
 
     a: a `Strided`; count: matrices. pivots: (count, all) int32: the rows, counted from 0, with which row 0 and those
-    after it were exchanged. info: of each matrix the number of the first pivot that is zero, counted from 1; where all
-    are others it stays as it is. plan: a `SmallPlan`.
+    after it were exchanged. info: of each matrix the number of the first pivot that is zero, counted from 1, or 0.
+    plan: a `SmallPlan`.
     """
     kind = type(m)
     rows = plan.rows
@@ -165,5 +165,5 @@ def factor_small_matrices(a, m, n, count, pivots, info, plan: cuda.constexpr):
     if own:
         if np.int32(lane) < least:
             pivots[matrix, lane] = pivot_row
-        if lane == 0 and failed > 0:
+        if lane == 0:
             info[matrix] = failed

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.factorisations.lu_kernels import FEW, Found, agreed_row, magnitude
+from portagpu.blas.factorisations.lu_kernels import FEW, Found, agreed_row, magnitude, tell_failure
 
 
 class TallPlan(NamedTuple):
@@ -225,5 +225,5 @@ def factor_tall_columns(a, m, n, before, pivots, info, plan: cuda.constexpr):
         cuda.syncthreads()
         _update_right(x, part, a, start, first, m, n, thread, tops, plan)
         cuda.syncthreads()
-    if thread == 0 and failed > 0 and info[matrix] == 0:
-        info[matrix] = before + failed
+    if thread == 0:
+        tell_failure(info, matrix, before, failed)

@@ -182,11 +182,12 @@ class SmallMatrices:
 class GridColumns:
     """How columns of one large matrix are factored with pivots by all blocks of a GPU's grid, in registers.
 
-    ``width``: columns at a time; ``threads``: of a block, 32 << ``doublings``, each with ``rows`` rows; ``strip``:
-    columns of a block that exchanges rows.
+    ``width``: columns at a time; ``blocks``: at most, a multiple of 32; ``threads``: of a block, 32 << ``doublings``,
+    each with ``rows`` rows; ``strip``: columns of a block that moves rows.
     """
 
     width: int
+    blocks: int
     threads: int
     doublings: int
     rows: int
@@ -206,7 +207,7 @@ class GridColumns:
             width //= 2
         if width < _LEAST_WIDTH:
             return None
-        return cls(width=width, threads=threads, doublings=_GRID_DOUBLINGS, rows=rows, strip=8)
+        return cls(width=width, blocks=_GRID_BLOCKS, threads=threads, doublings=_GRID_DOUBLINGS, rows=rows, strip=32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,13 +48,12 @@ def _source(target, exchanged, first, held, plan: cuda.constexpr):
 
 
 @cuda.jit
-def swap_rows(a, n, m, count, pivots, begin, end, offset, gap, wide, plan: cuda.constexpr):
+def swap_rows(a, n, m, count, pivots, begin, end, offset, plan: cuda.constexpr):
     """Exchange row i with row ``pivots[matrix, i]``, for i from ``begin`` up to ``end``, in n x m matrices.
 
     a: a `Strided`; pivots: (count, all) int32, which count rows from 0, and the first row of ``a`` as ``offset``; those
-    that name no row of a name the nearest one. Of the m columns those from ``gap`` on lie behind ``wide`` others, which
-    stay as they are. plan: a `SwapPlan`. The grid is one-dimensional: for each matrix, a block for each strip of
-    columns.
+    that name no row of a name the nearest one. plan: a `SwapPlan`. The grid is one-dimensional: for each matrix, a
+    block for each strip of columns.
     """
     kind = type(m)
     chunk, width, threads = plan.chunk, plan.columns, plan.threads
@@ -91,7 +90,7 @@ def swap_rows(a, n, m, count, pivots, begin, end, offset, gap, wide, plan: cuda.
             line = e // np.int32(width) if plan.along else e % (2 * steps)
             place = e % np.int32(width) if plan.along else e // (2 * steps)
             column = column0 + kind(place)
-            at = start + (column if column < gap else column + wide) * a.right
+            at = start + column * a.right
             if column < m:
                 held[line * np.int32(width) + place] = a.memory[at + kind(sources[line]) * a.down]
         cuda.syncthreads()
@@ -99,7 +98,7 @@ def swap_rows(a, n, m, count, pivots, begin, end, offset, gap, wide, plan: cuda.
             line = e // np.int32(width) if plan.along else e % (2 * steps)
             place = e % np.int32(width) if plan.along else e // (2 * steps)
             column = column0 + kind(place)
-            at = start + (column if column < gap else column + wide) * a.right
+            at = start + column * a.right
             if column < m and targets[line] >= 0:
                 a.memory[at + kind(targets[line] - offset) * a.down] = held[line * np.int32(width) + place]
         cuda.syncthreads()

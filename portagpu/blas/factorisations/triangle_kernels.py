@@ -52,7 +52,7 @@ def clear_triangles(a, n, m, count, lower: cuda.constexpr, diagonal: cuda.conste
 
 @cuda.jit
 def find_first_zero(a, n, info, threads: cuda.constexpr):
-    """Of each matrix the first row whose diagonal element is 0, counted from 1; info, which is 0, stays so if none is.
+    """Of each matrix the first row whose diagonal element is 0, counted from 1, or 0 if none is, to info.
 
     a: a `Strided`. A block of ``threads`` for each matrix.
     """
@@ -69,8 +69,7 @@ def find_first_zero(a, n, info, threads: cuda.constexpr):
     if thread == 0:
         for t in range(kind(threads)):
             first = min(first, found[t])
-        if first < n:
-            info[matrix] = np.int32(first) + 1
+        info[matrix] = np.int32(first) + 1 if first < n else np.int32(0)
 
 
 @cuda.jit

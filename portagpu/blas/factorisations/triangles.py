@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from portagpu.blas.factorisations.triangle_kernels import clear_triangles, copy_triangles, find_first_zero
 from portagpu.blas.gemm.core.alignment import swapped
+from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -27,8 +28,9 @@ def clear_beyond(a: DeviceNDArray, stream: Stream, *, lower: bool, unit_diagonal
 
 
 def first_zero(a: DeviceNDArray, info: DeviceNDArray, stream: Stream) -> None:
-    """Enqueue for info, which is 0, the number of the first zero on each matrix's diagonal, counted from 1."""
+    """Enqueue for info the number of the first zero on each matrix's diagonal, counted from 1, or 0."""
     if a.size == 0:
+        clear(info, stream)
         return
     kind = index_kind(a)
     threads = _THREADS if a.context.capabilities.local_memory_dedicated else 1

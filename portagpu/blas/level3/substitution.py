@@ -10,6 +10,7 @@ import numpy as np
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.vector_registers import native_lanes
 from portagpu.blas.gemm.core.vector_types import vector_type
+from portagpu.blas.level3.quad_kernels import QUAD, QuadPlan, substitute_in_quads
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.blas.level3.strip_kernels import substitute_strips
 from portagpu.blas.level3.triangular_kernels import SubstitutionPlan, substitute
@@ -19,6 +20,8 @@ from portagpu.runtime.execution.stream import Stream
 
 _STRIPS = 8  # of a thread on CPUs, at most: it copies a block's triangle once
 _SHARES = 4  # of a compute unit, if there are so many strips
+_QUAD_COLUMNS = 32  # of a block
+_QUAD_BLOCKS = 8  # of a compute unit, at most: with more, what each one waits for does not matter
 _SHARED_BYTES = 48 * 1024  # that every GPU's block can have, so that several blocks fit into a unit
 
 
@@ -28,7 +31,7 @@ class Substitution:
 
     ``rows``: of a block, a multiple of ``together``; ``together``: rows of the solution in registers at once;
     ``columns``: threads, each with a column, or ``vectors`` vectors of ``lanes`` columns where there is one thread;
-    ``matrices``: of a block of threads.
+    ``matrices``: of a block of threads. ``quads``: four threads of a warp share a column, if it has so many rows.
     """
 
     rows: int
@@ -37,6 +40,7 @@ class Substitution:
     vectors: int
     lanes: int
     matrices: int
+    quads: bool = False
 
     @classmethod
     def predict(cls, caps: Capabilities, n: int, m: int, batch: int, dtype: np.dtype[Any]) -> Substitution:
@@ -53,7 +57,9 @@ class Substitution:
         fits = limit // (rows * (columns + 1 + together))
         most = min(128, caps.max_work_group_size)
         matrices = 1 << min(fits, most // columns).bit_length() - 1 if batch > 1 else 1
-        return cls(rows=rows, together=together, columns=columns, vectors=1, lanes=1, matrices=matrices)
+        blocks = batch * -(-m // _QUAD_COLUMNS)
+        quads = caps.warp_instructions and blocks <= _QUAD_BLOCKS * caps.compute_units
+        return cls(rows=rows, together=together, columns=columns, vectors=1, lanes=1, matrices=matrices, quads=quads)
 
 
 def substitute_blocks(
@@ -72,6 +78,22 @@ def substitute_blocks(
     batch = batch_of(b)
     name = str(b.dtype)
     kind, number = index_kind(a, b), np.dtype(name).type
+    left = strided(a, kind, backwards=() if lower else (-2, -1))
+    right = strided(b, kind, backwards=() if lower else (-2,))
+    scale = number(alpha if number(0).dtype.kind == "c" else np.real(alpha))
+    if how.quads:
+        sizes = QuadPlan(
+            rows=how.rows,
+            columns=_QUAD_COLUMNS,
+            number=number,
+            is_complex=b.dtype.kind == "c",
+            unit=unit,
+            conjugate=conjugate,
+            a_along=order_of(a) == "C",
+        )
+        blocks = -(-m // _QUAD_COLUMNS) * batch
+        substitute_in_quads[blocks, QUAD * _QUAD_COLUMNS, stream](left, right, kind(n), kind(m), scale, sizes)
+        return
     plan = SubstitutionPlan(
         rows=how.rows,
         together=how.together,
@@ -90,14 +112,7 @@ def substitute_blocks(
         b_along=order_of(b) == "C",
     )
     strips = -(-m // (how.columns * how.vectors * how.lanes))
-    arguments = (
-        strided(a, kind, backwards=() if lower else (-2, -1)),
-        strided(b, kind, backwards=() if lower else (-2,)),
-        kind(n),
-        kind(m),
-        kind(batch),
-        number(alpha if number(0).dtype.kind == "c" else np.real(alpha)),
-    )
+    arguments = (left, right, kind(n), kind(m), kind(batch), scale)
     if how.columns > 1:
         substitute[strips * -(-batch // how.matrices), how.columns * how.matrices, stream](*arguments, plan)
         return

@@ -219,13 +219,25 @@ SECTIONS: dict[str, dict[str, ReferenceEntry]] = {
             "KernelTypeError: an array in another memory.",
         ),
         **dict.fromkeys(
-            ("ldca", "ldcg", "ldcs", "ldlu", "ldcv"),
+            ("ldca", "ldcg", "ldcs", "ldlu"),
             call(
                 "array: numbers; i: index or tuple of indices", "element", "`array[i]`: OpenCL takes no hint to caches."
             ),
         ),
+        "ldcv": call(
+            "array: numbers; i: index or tuple of indices",
+            "element",
+            "`array[i]` as it is now: a loop may wait for what another thread stores there with `stwt`, or with an"
+            " atomic. No promise for numbers of other than 32 or 64 bits, and outside of global memory.",
+        ),
+        "stwt": call(
+            "array: numbers; i: index or tuple of indices; value: element",
+            "None",
+            "`array[i] = value` now, for threads that read it with `ldcv`. It orders no other access, as `threadfence`"
+            " does.",
+        ),
         **dict.fromkeys(
-            ("stcg", "stcs", "stwb", "stwt"),
+            ("stcg", "stcs", "stwb"),
             call(
                 "array: numbers; i: index or tuple of indices; value: element",
                 "None",

@@ -33,7 +33,7 @@ def waiting_loop(program: Program, *, steered: bool = False) -> While | None:
 def _is_atomic(expr: Expr, atomic: set[str]) -> bool:
     """Whether an expression has an atomic operation, or a call of a function with one."""
     return any(
-        (isinstance(part, Operation) and part.name.startswith("atomic_"))
+        (isinstance(part, Operation) and part.name.startswith(("atomic_", "volatile_")))
         or (isinstance(part, CallFunction) and part.function in atomic)
         for part in all_expressions(expr)
     )

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.blas.factorisations.lu_grid_kernels import Candidates, GridPlan, factor_columns_together
+from portagpu.blas.factorisations import lu_grid
+from portagpu.blas.factorisations.lu_grid_kernels import GridPlan, Messages, factor_columns_together
 from portagpu.blas.factorisations.lu_small_kernels import SmallPlan, factor_small_matrices
 from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.parameters import GridColumns, SmallMatrices
+from portagpu.blas.factorisations.row_move_kernels import MovePlan, move_rows
 from portagpu.blas.level3.strided_memory import strided
 from portagpu.device import DeviceRecord
 from tests.helpers.hopper import HOPPER
@@ -30,6 +32,48 @@ def _random(shape: tuple[int, ...], dtype: str) -> Any:
     return (made + 1j * generator.standard_normal(shape) if dtype.startswith("c") else made).astype(dtype)
 
 
+def _factored(a: Any, before: int, threads: int, blocks: int, rest: Any = None) -> tuple[Any, Any, int, Any]:
+    """Factors, pivots, info, and the rows of ``rest``, moved along."""
+    types, (m, n), width, kind = number_types(a.dtype), a.shape, 8, np.uint32
+    words, real_words = a.itemsize // 4, np.dtype(types.real).itemsize // 4
+    plan = GridPlan(
+        width=width,
+        threads=threads,
+        doublings=(threads // 32).bit_length() - 1,
+        rows=1,
+        blocks=32,
+        number=types.number,
+        real=types.real,
+        words=words,
+        real_words=real_words,
+        is_complex=types.is_complex,
+        lanes=1,
+        cell=types.number,
+        polls=False,
+    )
+    d, pivots, info, moves = map(
+        cuda.to_device, (a, np.full(before + n, -1, np.int32), np.zeros(1, np.int32), np.zeros(2 * width, np.int32))
+    )
+    sizes = (2 * plan.blocks**2 * (real_words + 1), 2 * plan.blocks * width * words)
+    messages = Messages(*(cuda.device_array(k, np.uint64) for k in sizes))
+    factor_columns_together[blocks, threads](
+        strided(d, kind), kind(m), kind(n), np.int32(before), pivots, info, moves, messages, plan
+    )
+    rows = pivots.copy_to_host()
+    assert (rows[:before] == -1).all()
+    moved = None
+    if rest is not None:
+        # columns from 7 on lie behind 3 others, which stay
+        wide = cuda.to_device(np.insert(rest, [7] * 3, 5, axis=1))
+        sizes = MovePlan(rows=width, columns=16, threads=64, number=types.number, along=True)
+        others = rest.shape[1]
+        move_rows[-(-others // 16), 64](strided(wide, kind), kind(n), kind(others), kind(7), kind(3), moves, sizes)
+        moved = wide.copy_to_host()
+        assert (moved[:, 7:10] == 5).all()
+        moved = np.delete(moved, slice(7, 10), axis=1)
+    return d.copy_to_host(), rows[before:] - before, int(info.copy_to_host()[0]), moved
+
+
 def _compare(found: tuple[Any, Any, int], a: Any) -> None:
     lu, pivots, info = GETRF[a.dtype.name](a)
     assert np.array_equal(found[1], pivots)
@@ -43,37 +87,32 @@ def test_blocks_factor_columns_together(device: DeviceRecord, dtype: str) -> Non
     """Two blocks, columns whose pivots are in either of them, equal rows, fewer columns than there is room for."""
     a = _random((90, 5), dtype)
     a[40] = a[3]
-    types = number_types(a.dtype)
-    d, pivots, info = cuda.to_device(a), cuda.to_device(np.full(7, -1, np.int32)), cuda.to_device(np.zeros(1, np.int32))
-    real = np.dtype(types.real)
-    found = Candidates(cuda.device_array(4, real), cuda.device_array(4, np.uint32), cuda.device_array(6 * 8, a.dtype))
-    plan = GridPlan(
-        width=8,
-        threads=64,
-        doublings=1,
-        rows=1,
-        number=types.number,
-        real=types.real,
-        is_complex=types.is_complex,
-    )
-    kind = np.uint32
-    factor_columns_together[2, 64](strided(d, kind), kind(90), kind(5), np.int32(2), pivots, info, found, plan)
-    rows = pivots.copy_to_host()
-    assert (rows[:2] == -1).all()
-    _compare((d.copy_to_host(), rows[2:] - 2, int(info.copy_to_host()[0])), a)
+    rest = _random((90, 21), dtype)
+    found = _factored(a, 2, 64, 2, rest)
+    _compare(found[:3], a)
+    expected = rest.copy()
+    for row, other in enumerate(found[1]):
+        expected[[row, other]] = expected[[other, row]]
+    assert np.array_equal(found[3], expected)
 
 
 def test_a_zero_column_is_told(device: DeviceRecord) -> None:
     """The number of the first pivot that is zero, as in the whole matrix; columns after it are factored."""
     a = np.diag(np.arange(5, dtype=np.float32))[:, ::-1].copy()
     a[:, 1] = 0
-    d, pivots, info = cuda.to_device(a), cuda.to_device(np.zeros(5, np.int32)), cuda.to_device(np.zeros(1, np.int32))
-    found = Candidates(
-        cuda.device_array(2, np.float32), cuda.device_array(2, np.uint32), cuda.device_array(4 * 8, np.float32)
-    )
-    plan = GridPlan(8, 32, 0, 1, np.float32, np.float32, False)
-    kind = np.uint32
-    factor_columns_together[1, 32](strided(d, kind), kind(5), kind(5), np.int32(0), pivots, info, found, plan)
+    _compare(_factored(a, 0, 32, 1)[:3], a)
+
+
+@pytest.mark.parametrize("shape", [(70, 20), (20, 72)])
+def test_parts_of_a_matrix(device: DeviceRecord, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int]) -> None:
+    """Several launches of some columns each, by one block and by several; a copy whose rows are side by side."""
+    monkeypatch.setattr(lu_grid, "_LARGE", 8)
+    a = _random(shape, "float32")
+    least = min(shape)
+    how = GridColumns(width=8, blocks=32, threads=32, doublings=0, rows=1, strip=32)
+    d = cuda.to_device(np.asfortranarray(a))
+    pivots, info = cuda.to_device(np.zeros(least, np.int32)), cuda.to_device(np.full(1, 7, np.int32))
+    lu_grid.factor_together(d, pivots, info, cuda.default_stream(), how)
     _compare((d.copy_to_host(), pivots.copy_to_host(), int(info.copy_to_host()[0])), a)
 
 
@@ -98,7 +137,7 @@ def test_threads_of_a_warp_factor_a_matrix(device: DeviceRecord, dtype: str, sha
         )
         memory = cuda.to_device(a if order == "C" else a.swapaxes(1, 2).copy())
         d = memory if order == "C" else memory.transpose((0, 2, 1))
-        pivots, info = cuda.to_device(np.zeros((11, least), np.int32)), cuda.to_device(np.zeros(11, np.int32))
+        pivots, info = cuda.to_device(np.zeros((11, least), np.int32)), cuda.to_device(np.full(11, 7, np.int32))
         kind = np.uint32
         sizes = (kind(shape[0]), kind(shape[1]), kind(11))
         factor_small_matrices[2, 32](strided(d, kind), *sizes, pivots, info, plan)

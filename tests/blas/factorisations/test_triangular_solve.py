@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from matrices_in_memory import Placed, only_triangle, random
@@ -9,6 +11,23 @@ from matrices_in_memory import Placed, only_triangle, random
 from portagpu.blas.level3.diagonal_inverses import Inversion, diagonal_inverses
 from portagpu.blas.level3.substitution import Substitution
 from portagpu.blas.level3.triangular_solve import solve_triangular
+
+
+@pytest.fixture(params=["shared", "quads", "own"])
+def memory(request, device, monkeypatch):
+    """Kernels as for devices with shared memory, for those with warps, too, or without either."""
+    for kind in (Substitution, Inversion):
+        predict = kind.predict.__func__
+
+        def chosen(cls, caps, *args, _predict=predict):
+            is_shared, has_warps = request.param != "own", request.param == "quads"
+            caps = dataclasses.replace(caps, local_memory_dedicated=is_shared, warp_instructions=has_warps)
+            found = _predict(cls, caps, *args)
+            return dataclasses.replace(found, rows=16) if getattr(found, "quads", False) else found
+
+        monkeypatch.setattr(kind, "predict", classmethod(chosen))
+    return request.param
+
 
 SIZES = [(1, 1), (3, 40), (8, 5), (64, 33), (65, 40), (130, 70), (257, 33), (600, 9)]
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from opencl_text import text_of
 
 from portagpu import cuda, errors
+from tests.helpers.hopper import HOPPER
 
 pytestmark = pytest.mark.oclgrind
 
@@ -315,6 +319,30 @@ def test_loads_and_stores_with_hints(device, load, store, dtype):
     kernel[1, 16](x, y, z)
     np.testing.assert_array_equal(y, x)
     np.testing.assert_array_equal(z, np.stack([x, x], axis=1))
+
+
+@cuda.jit
+def wait_and_pass_on(flags, values, number):
+    while cuda.ldcv(flags, 0) != number:
+        pass
+    cuda.stwt(values, cuda.grid(1), cuda.ldcv(values, 1))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "float64"])
+def test_threads_wait_for_what_others_store(device, dtype):
+    """Loads and stores that a compiler leaves where they are, and that no cache of a unit answers."""
+    flags, values = np.ones(1, np.uint32), np.arange(2).astype(dtype)
+    wait_and_pass_on[1, 1](flags, values, np.uint32(1))
+    assert list(values) == [1, 1]
+    given = cuda.to_device(flags), cuda.to_device(values), np.uint32(1)
+    text = text_of(wait_and_pass_on, *given, caps=HOPPER)
+    letters = {"float32": "f32", "int64": "s64", "float64": "f64"}[dtype]
+    assert "ld.relaxed.gpu.global.u32" in text
+    assert f"ld.relaxed.gpu.global.{letters}" in text
+    assert f"st.relaxed.gpu.global.{letters}" in text
+    plain = text_of(wait_and_pass_on, *given, caps=replace(HOPPER, inline_ptx=False))
+    assert "return *place;" in plain
+    assert "volatile __global uint*" in plain
 
 
 def test_hints_are_for_elements(device):

@@ -1,4 +1,4 @@
-"""Lowering of atomic operations, and of what records a thread's exception."""
+"""Lowering of atomic operations, of volatile accesses, and of what records a thread's exception."""
 
 from __future__ import annotations
 
@@ -107,3 +107,26 @@ def _atomic_cas(printer: Printing, expr: Operation) -> Lowered:
         return f"{function}({pointer}, {operands[0]}, {operands[1]})", POSTFIX
     helper = _helper(printer, "atomic_cas", element, space)
     return f"{helper}({pointer}, {operands[0]}, {operands[1]})", POSTFIX
+
+
+_STRONG_TARGET = (7, 0)  # has loads and stores of a memory model
+
+
+def _volatile(printer: Printing, expr: Operation, name: str) -> str:
+    """A call of a helper for a volatile access.
+
+    One vendor's GPUs wait for a volatile load before the next one; one that is coherent on the device is all it takes.
+    """
+    place = expr.args[0]
+    assert isinstance(place.type, Pointer) and isinstance(place.type.element, Scalar)
+    caps = printer.helpers.caps
+    variant = "strong" if caps.inline_ptx and caps.ptx_target >= _STRONG_TARGET else ""
+    kind, space = c_type(place.type.element), SPACES[place.type.space]
+    helper = printer.helpers.use("atomics", name, kind, space, variant=variant)
+    rest = [printer.text(a) for a in expr.args[1:]]
+    return f"{helper}({', '.join([f'(volatile {space} {kind}*)({printer.text(place)})', *rest])})"
+
+
+@register("volatile_load", "volatile_store")
+def _volatile_access(printer: Printing, expr: Operation) -> Lowered:
+    return _volatile(printer, expr, expr.name), POSTFIX

@@ -61,3 +61,23 @@ static inline int ${h.name}(__global long* record, int code) {
     return 1;
 }
 </%def>
+<%def name="volatile_load(h)">
+${h.inline} ${h.type} ${h.name}(volatile ${h.space} ${h.type}* place) {
+% if h.variant:
+    ${h.type} found;
+    asm volatile("ld.relaxed.gpu.global.${h.ptx} %0, [%1];" : "=${h.register}"(found) : "l"(place) : "memory");
+    return found;
+% else:
+    return *place;
+% endif
+}
+</%def>
+<%def name="volatile_store(h)">
+${h.inline} void ${h.name}(volatile ${h.space} ${h.type}* place, ${h.type} value) {
+% if h.variant:
+    asm volatile("st.relaxed.gpu.global.${h.ptx} [%0], %1;" : : "l"(place), "${h.register}"(value) : "memory");
+% else:
+    *place = value;
+% endif
+}
+</%def>
