@@ -14,6 +14,7 @@ import numpy as np
 
 from portagpu.accelerate import taken
 from portagpu.accelerate.blocks import Blocks
+from portagpu.accelerate.experience import Experience, Key
 from portagpu.accelerate.late_imports import AfterImport
 from portagpu.accelerate.names import Names
 from portagpu.accelerate.products import OF_VECTORS, PRODUCTS, elements_of, product_work
@@ -41,6 +42,7 @@ class Acceleration(contextlib.ContextDecorator):
     def __init__(self, device: DeviceRecord, threshold: float | None) -> None:
         self.device = device
         self.threshold = threshold
+        self._experience = _experience_of(device.key)
         self._rates = Rates(device, Settings.from_environment(), PRODUCTS)
         self._record = Record()
         self._remarks: dict[str, None] = {}
@@ -71,7 +73,8 @@ class Acceleration(contextlib.ContextDecorator):
         plan = _planned(planner, args, kwargs)
         if isinstance(plan, Left):
             return self._left(title, plan, functools.partial(original, *args, **kwargs))
-        why, numpy_seconds = self._judged(plan.work)
+        key = (title, plan.operands, plan.work.dtype)
+        why, numpy_seconds = self._judged(plan.work, key)
         if not why:
             begin = time.perf_counter()
             try:
@@ -83,6 +86,7 @@ class Acceleration(contextlib.ContextDecorator):
                 why = "" if result is not NotImplemented else "the function has errors or warnings for such values"
             if not why:
                 seconds = time.perf_counter() - begin
+                self._experience.of_device(key, seconds)
                 self._record.add(title, plan.operands, plan.work.dtype, "", seconds, numpy_seconds)
                 return result
         left = Left(why, plan.operands, plan.work.dtype)
@@ -95,7 +99,8 @@ class Acceleration(contextlib.ContextDecorator):
         if count == 1 and work.flops >= _LEAST:
             a, b, _ = operands()
             work = product_work((m, n, k), dtype, operands=elements_of(a[0], b[0]))
-        why, numpy_seconds = (OF_VECTORS, None) if min(m, n, k) == 1 else self._judged(work)
+        key = (_MATMUL, _extents(extents), dtype.name)
+        why, numpy_seconds = (OF_VECTORS, None) if min(m, n, k) == 1 else self._judged(work, key)
         if not why:
             begin = time.perf_counter()
             try:
@@ -104,12 +109,15 @@ class Acceleration(contextlib.ContextDecorator):
                 why = self._failed(error)
             else:
                 seconds = time.perf_counter() - begin
-                self._record.add(_MATMUL, _extents(extents), dtype.name, "", seconds, numpy_seconds)
+                self._experience.of_device(key, seconds)
+                self._record.add(*key, "", seconds, numpy_seconds)
         return why
 
     def left_product(self, extents: tuple[int, int, int, int], dtype: np.dtype[Any], why: str, seconds: float) -> None:
         """Count a product that NumPy's loop has computed."""
-        self._record.add(_MATMUL, _extents(extents), dtype.name, why, seconds, None)
+        key = (_MATMUL, _extents(extents), dtype.name)
+        self._experience.of_numpy(key, seconds)
+        self._record.add(*key, why, seconds, None)
 
     def remark(self, text: str) -> None:
         """Say something in the report, once."""
@@ -119,14 +127,16 @@ class Acceleration(contextlib.ContextDecorator):
         begin = time.perf_counter()
         result = call()
         if left.counts:
-            self._record.add(title, left.operands, left.dtype, left.why, time.perf_counter() - begin, None)
+            key, seconds = (title, left.operands, left.dtype), time.perf_counter() - begin
+            self._experience.of_numpy(key, seconds)
+            self._record.add(*key, left.why, seconds, None)
         return result
 
     def _run(self, function: Callable[[], Any]) -> Any:
         with _blocks.serving(), Context.for_device(self.device):
             return function()
 
-    def _judged(self, work: Work) -> tuple[str, float | None]:
+    def _judged(self, work: Work, key: Key) -> tuple[str, float | None]:
         """Why a call is left to NumPy, or "", and how long NumPy should take, where that is known."""
         flops = work.flops * work.count
         if self.threshold is not None:
@@ -142,6 +152,8 @@ class Acceleration(contextlib.ContextDecorator):
             return self._failed(error), None
         if expected.device > _FASTER * expected.numpy:
             return "NumPy is as fast, by measured rates", expected.numpy
+        if self._experience.prefers_numpy(key, expected.numpy):
+            return "NumPy is as fast, by earlier calls", expected.numpy
         return "", expected.numpy
 
     def _failed(self, error: Exception) -> str:
@@ -208,6 +220,12 @@ _names = Names()
 _loops = MatmulLoops(_product)
 _scipy = AfterImport(taken.SCIPY, lambda: _install(taken.of_scipy()))
 _blocks: Blocks[Acceleration] = Blocks(_take_over, _give_back)
+
+
+@functools.cache
+def _experience_of(device: str) -> Experience:
+    """What calls took on a device in this process, by the device's key."""
+    return Experience()
 
 
 # the public function ------------------------------------------------------------------------------------------------
