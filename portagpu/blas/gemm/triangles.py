@@ -57,13 +57,40 @@ def multiply_by_triangle(
     a: (n, n), of which what is beyond the triangle does not count, nor the diagonal if ``unit``, which is ones then; b,
     c: (n, m). See `portagpu.blas.gemm.engine.gemm`; as of `multiply_triangle`, the block variant leaves out work.
     """
-    if a.dtype.kind == "c" or c.size == 0 or c.ndim != 2 or order_of(c) != "F":
+    if a.dtype.kind == "c" or c.size == 0 or not a.ndim == b.ndim == c.ndim == 2 or order_of(c) != "F":
         return False
     product = Product(a=swapped(b), b=swapped(a), c=swapped(c), stream=stream, alpha=alpha)
     found = _by_blocks(product)
     if found is None:
         return False
     with_own_scratch(partial(found[0].run_times_triangle, lower=not lower, unit=unit), found[1], product)
+    return True
+
+
+def multiply_by_symmetric(
+    a: DeviceNDArray,
+    b: DeviceNDArray,
+    c: DeviceNDArray,
+    stream: Stream,
+    *,
+    lower: bool,
+    left: bool,
+    alpha: complex = 1.0,
+    beta: complex = 0.0,
+) -> bool:
+    """Enqueue ``c = alpha * a @ b + beta * c`` (``b @ a`` unless left) for a symmetric a, of which a triangle is read.
+
+    False where no variant can do so: the block variant does where a is what it packs. See `multiply_by_triangle`.
+    """
+    if a.dtype.kind == "c" or c.size == 0 or not a.ndim == b.ndim == c.ndim == 2 or order_of(c) != ("F" if left else "C"):
+        return False
+    if left:
+        a, b, c, lower = swapped(a), swapped(b), swapped(c), not lower
+    product = Product(a=b, b=a, c=c, stream=stream, alpha=alpha, beta=beta)
+    found = _by_blocks(product)
+    if found is None:
+        return False
+    with_own_scratch(partial(found[0].run_times_symmetric, lower=lower), found[1], product)
     return True
 
 

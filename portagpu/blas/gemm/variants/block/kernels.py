@@ -184,6 +184,48 @@ def pack_triangle(
             packed[matrix, panel, k, own] = 1
 
 
+@cuda.jit(block_dim=_ONE)
+def pack_symmetric(
+    source,
+    packed,
+    lines,
+    first_k,
+    first_panel,
+    depth,
+    chunk,
+    tile: cuda.constexpr,
+    vector: cuda.constexpr,
+    along: cuda.constexpr,
+    part: cuda.constexpr,
+):
+    """As `pack_block`, of a symmetric matrix of which only the triangle ``part`` is read."""
+    flat = source.memory
+    panel = type(chunk)(cuda.blockIdx.x)
+    matrix = type(chunk)(cuda.blockIdx.z)
+    first = (first_panel + panel) * tile
+    begin = type(chunk)(cuda.blockIdx.y) * chunk
+    end = min(begin + chunk, depth)
+    wide = min(lines - first, type(lines)(tile))
+    corner = matrix * source.batch
+    by_rows, by_columns = corner + first_k * source.pitch + first, corner + first * source.pitch + first_k
+    # terms above the diagonal's square, its own, and those below it
+    upper_end = max(begin, min(end, first - first_k))
+    lower_begin = max(begin, min(end, first + tile - first_k))
+    above, below = (along, not along) if part == UPPER else (not along, along)
+    start = by_columns if above else by_rows
+    pack_panel(flat, packed, matrix, panel, start, source.pitch, begin, upper_end, wide, tile, vector, above)
+    for k in range(upper_end, lower_begin):
+        own = k + first_k - first
+        for line in range(wide):
+            is_named = line <= own if part == LOWER else line >= own
+            at = line * source.pitch + k if along == is_named else k * source.pitch + line
+            packed[matrix, panel, k, line] = flat[(by_columns if along == is_named else by_rows) + at]
+        for line in range(wide, type(lines)(tile)):
+            packed[matrix, panel, k, line] = 0
+    start = by_columns if below else by_rows
+    pack_panel(flat, packed, matrix, panel, start, source.pitch, lower_begin, end, wide, tile, vector, below)
+
+
 @cuda.jit(device=True)
 def copy_lines(flat, block, start, pitch, count, whole, length, apart: cuda.constexpr, vector: cuda.constexpr):
     """Copy ``length`` elements of each of ``count`` lines; of lines from ``whole`` on, which are none, the last one."""

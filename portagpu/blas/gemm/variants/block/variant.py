@@ -23,6 +23,7 @@ from portagpu.blas.gemm.variants.block.kernels import (
     BlockPlan,
     multiply_block,
     pack_block,
+    pack_symmetric,
     pack_triangle,
 )
 from portagpu.device.capabilities import Capabilities
@@ -220,16 +221,35 @@ class BlockVariant(Variant):
     def run_times_triangle(self, config: BlockConfig, product: Product, *, lower: bool, unit: bool) -> None:
         """As `run`, for a b of which only a triangle counts, with ones on its diagonal if ``unit``: terms are left out."""
         config = _shared(config, product, _SHARES)
-        _Work(config, product, part_of_b=LOWER if lower else UPPER, unit=unit).enqueue()
+        _Work(config, product, b_as=_Given(LOWER if lower else UPPER, unit=unit)).enqueue()
+
+    def run_times_symmetric(self, config: BlockConfig, product: Product, *, lower: bool) -> None:
+        """As `run`, for a symmetric b, of which only a triangle is read."""
+        given = _Given(LOWER if lower else UPPER, is_symmetric=True)
+        _Work(replace(config, packs=0), product, b_as=given).enqueue()
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What of b is given, ``part`` of it, and what it stands for: a triangle, ``unit`` or not, or a symmetric matrix."""
+
+    part: int
+    unit: bool = False
+    is_symmetric: bool = False
+
+    @property
+    def part_of_b(self) -> int:
+        """What is not zero."""
+        return WHOLE if self.is_symmetric else self.part
 
 
 class _Work:
     """A product that is being enqueued, in the terms of the kernels."""
 
     def __init__(
-        self, config: BlockConfig, product: Product, part: int = WHOLE, part_of_b: int = WHOLE, unit: bool = False
+        self, config: BlockConfig, product: Product, part: int = WHOLE, b_as: _Given = _Given(WHOLE)
     ) -> None:
-        self.product, self.part, self.part_of_b, self.unit = product, part, part_of_b, unit
+        self.product, self.part, self.b_as = product, part, b_as
         self.a, self.b, self.c = placed_operand(product.a), placed_operand(product.b), placed_operand(product.c)
         self.m, self.n = product.c.shape[-2:]
         self.k = product.a.shape[-1]
@@ -287,10 +307,13 @@ class _Work:
             self.found.vector,
             b.transposed,
         )
-        if self.part_of_b == WHOLE:
+        given = self.b_as
+        if given.part == WHOLE:
             pack_block[launched](*told)
+        elif given.is_symmetric:
+            pack_symmetric[launched](*told, given.part)
         else:
-            pack_triangle[launched](*told, (self.part_of_b, self.unit))
+            pack_triangle[launched](*told, (given.part, given.unit))
 
     def _multiply(self, packed: DeviceNDArray, first_k: int, first_panel: int, packs: bool) -> None:
         config, a, b, c, product = self.config, self.a, self.b, self.c, self.product
@@ -314,7 +337,7 @@ class _Work:
             packs=packs,
             b_transposed=b.transposed,
             part=self.part,
-            part_of_b=self.part_of_b,
+            part_of_b=self.b_as.part_of_b,
         )
         multiply_block[grid, 1, product.stream](
             matrix_of(a, self.number),
