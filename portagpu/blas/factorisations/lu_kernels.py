@@ -30,7 +30,8 @@ class LuPlan(NamedTuple):
     ``elements``: of shared memory for a matrix, 0 if the copy is in global memory; ``panel``: columns between products;
     ``threads``: of a matrix, ``across`` of them along a row when it is copied; ``lanes``: rows of a thread, side by
     side in a vector; ``matrices``: of a block; ``cell``: what a thread has of a column, ``number``: an element,
-    ``real``: a real number; ``least``: the smallest normal one; ``along``: the elements of a row are side by side, ``lines``: those of a column.
+    ``real``: a real number; ``least``: the smallest normal one; ``along``: the elements of a row are side by side,
+    ``lines``: those of a column.
     """
 
     elements: int
@@ -204,15 +205,22 @@ def _pivot_row(s, at, j, m, thread, group, found, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
+def _factor_of(pivot, plan: cuda.constexpr):
+    """What divides by a pivot as a factor, where vectors are multiplied faster and it is a normal number; else 0."""
+    if plan.lanes == 1:
+        return plan.number(0)
+    if plan.number(plan.least) <= abs(pivot) and abs(pivot) <= plan.number(1.0 / plan.least):
+        return plan.number(1) / pivot
+    return plan.number(0)
+
+
+@cuda.jit(device=True)
 def _eliminate(s, base, pitch, j, end, m, thread, plan: cuda.constexpr):
     """Divide column j by its pivot, and take its products off the columns up to ``end``."""
     kind = type(m)
     pivot = s[base + j * pitch + j]
     if pivot != 0:
-        inverse = plan.number(0)  # where that is a normal number, LAPACK multiplies with it, too
-        if plan.lanes > 1:
-            if plan.number(plan.least) <= abs(pivot) and abs(pivot) <= plan.number(1.0 / plan.least):
-                inverse = plan.number(1) / pivot
+        inverse = _factor_of(pivot, plan)
         for row in range(j + kind(1) + thread * kind(plan.lanes), m, kind(plan.threads * plan.lanes)):
             factor = plan.cell(take(s, base + j * pitch + row, plan.lanes))
             if inverse != 0:

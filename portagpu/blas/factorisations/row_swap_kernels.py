@@ -16,7 +16,6 @@ import numpy as np
 from portagpu import cuda
 from portagpu.blas.factorisations.cells import put, take
 
-
 _ABREAST = 4  # columns that exchange rows together: so few stay in the first cache
 
 

@@ -82,7 +82,12 @@ def multiply_by_symmetric(
 
     False where no variant can do so: the block variant does where a is what it packs. See `multiply_by_triangle`.
     """
-    if a.dtype.kind == "c" or c.size == 0 or not a.ndim == b.ndim == c.ndim == 2 or order_of(c) != ("F" if left else "C"):
+    if (
+        a.dtype.kind == "c"
+        or c.size == 0
+        or not a.ndim == b.ndim == c.ndim == 2
+        or order_of(c) != ("F" if left else "C")
+    ):
         return False
     if left:
         a, b, c, lower = swapped(a), swapped(b), swapped(c), not lower

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -37,8 +36,8 @@ class ColumnBlocks:
     columns: int
 
     @classmethod
-    def predict(cls, caps: Capabilities, a: DeviceNDArray, b: DeviceNDArray) -> ColumnBlocks | None:
-        """What suits a device and these arrays, or None where other kernels do."""
+    def predict(cls, caps: Capabilities, b: DeviceNDArray) -> ColumnBlocks | None:
+        """What suits a device and these right sides, or None where other kernels do."""
         n, m = b.shape[-2:]
         if caps.local_memory_dedicated or b.ndim != 2 or b.dtype.kind != "f" or order_of(b) != "F":
             return None

@@ -64,7 +64,7 @@ def solve_triangular(
             conjugate_into(b, out, stream)
         elif out is not b:
             copy_strided(b, out, stream)
-        columns = ColumnBlocks.predict(b.context.capabilities, a, out)
+        columns = ColumnBlocks.predict(b.context.capabilities, out)
         if columns is not None:
             _solve_in_columns(a, out, stream, columns, how, lower, unit_diagonal, alpha)
         else:

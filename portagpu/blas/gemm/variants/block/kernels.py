@@ -280,9 +280,9 @@ def multiply_block(
 
     A work-group computes ``plan.group_m`` tiles of ``tile_m`` rows by ``block.group_n`` panels. If it ``packs``, it
     computes all rows, so many tiles at a time, and packs these panels first, which no other one may use; else b is not
-    read. Of a triangle of c, tiles beyond it are left out; of a triangle b, terms. packed_b: (1 or batch, panels, depth, vectors_n * lanes). a,
-    b, c: each a `Matrix`, rows with unit steps, or columns of those that are transposed, in flat memory; block: a
-    `Block`; plan: a `BlockPlan`.
+    read. Of a triangle of c, tiles beyond it are left out; of a triangle b, terms. packed_b: (1 or batch, panels,
+    depth, vectors_n * lanes). a, b, c: each a `Matrix`, rows with unit steps, or columns of those that are transposed,
+    in flat memory; block: a `Block`; plan: a `BlockPlan`.
     """
     tile_m, vectors_n, group_m, apart, room, whole, transposed, copied, packs, b_transposed, part_of_c, part_of_b = plan
     lanes = vector.lanes

@@ -217,9 +217,8 @@ class BlockVariant(Variant):
         """As `run`, but of c only the lower, or the upper, triangle is computed, read and written."""
         _Work(_shared(config, product, _SHARES), product, LOWER if lower else UPPER).enqueue()
 
-
     def run_times_triangle(self, config: BlockConfig, product: Product, *, lower: bool, unit: bool) -> None:
-        """As `run`, for a b of which only a triangle counts, with ones on its diagonal if ``unit``: terms are left out."""
+        """As `run`, for a b of which a triangle counts, with ones on its diagonal if ``unit``: terms are left out."""
         config = _shared(config, product, _SHARES)
         _Work(config, product, b_as=_Given(LOWER if lower else UPPER, unit=unit)).enqueue()
 
@@ -231,7 +230,7 @@ class BlockVariant(Variant):
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What of b is given, ``part`` of it, and what it stands for: a triangle, ``unit`` or not, or a symmetric matrix."""
+    """``part`` of b is given, and stands for a triangle, ``unit`` or not, or a symmetric matrix."""
 
     part: int
     unit: bool = False
@@ -246,9 +245,7 @@ class _Given:
 class _Work:
     """A product that is being enqueued, in the terms of the kernels."""
 
-    def __init__(
-        self, config: BlockConfig, product: Product, part: int = WHOLE, b_as: _Given = _Given(WHOLE)
-    ) -> None:
+    def __init__(self, config: BlockConfig, product: Product, part: int = WHOLE, b_as: _Given = _Given(WHOLE)) -> None:
         self.product, self.part, self.b_as = product, part, b_as
         self.a, self.b, self.c = placed_operand(product.a), placed_operand(product.b), placed_operand(product.c)
         self.m, self.n = product.c.shape[-2:]
