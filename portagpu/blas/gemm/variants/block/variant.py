@@ -104,7 +104,7 @@ def _shared(config: BlockConfig, product: Product, shares: int) -> BlockConfig:
     """The same with so many work-groups of a compute unit, at least: where there is a triangle, they are unequal."""
     m, n = product.c.shape[-2:]
     units = context_of(product.stream).capabilities.compute_units
-    across = max(2, shares * units * config.rows // m)  # a group of many columns copies its rows for all of them
+    across = max(1, shares * units * config.rows // m)  # a group of all columns copies its rows once
     return replace(config, packs=0, group_n=max(1, -(-n // config.tile_n) // across))
 
 
