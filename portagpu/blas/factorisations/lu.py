@@ -129,6 +129,7 @@ def _factor_columns(
         cell=vector_type(a.dtype.name, how.lanes) if how.lanes > 1 else types.number,
         number=types.number,
         real=types.real,
+        least=float(np.finfo(a.dtype).tiny),
         is_complex=types.is_complex,
         along=order_of(a) == "C",
         lines=order_of(a) == "F",

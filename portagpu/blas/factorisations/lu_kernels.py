@@ -19,6 +19,7 @@ from portagpu.blas.factorisations.cells import put, take
 from portagpu.blas.gemm.kernels.epilogue import multiply_add
 
 _ALL_LANES = 0xFFFFFFFF
+_STRETCH = 16  # vectors whose largest magnitude is compared with that of those before
 FEW = 32
 """Threads that bring together what others found."""
 
@@ -29,7 +30,8 @@ class LuPlan(NamedTuple):
     ``elements``: of shared memory for a matrix, 0 if the copy is in global memory; ``panel``: columns between products;
     ``threads``: of a matrix, ``across`` of them along a row when it is copied; ``lanes``: rows of a thread, side by
     side in a vector; ``matrices``: of a block; ``cell``: what a thread has of a column, ``number``: an element,
-    ``real``: a real number; ``along``: the elements of a row are side by side, ``lines``: those of a column.
+    ``real``: a real number; ``least``: the smallest normal one; ``along``: the elements of a row are side by side,
+    ``lines``: those of a column.
     """
 
     elements: int
@@ -41,6 +43,7 @@ class LuPlan(NamedTuple):
     cell: Any
     number: Any
     real: Any
+    least: float
     is_complex: bool
     along: bool
     lines: bool
@@ -144,13 +147,23 @@ def _largest_of_thread(s, at, j, m, thread, plan: cuda.constexpr):
                 place = row
         return best, place
     vectors = (m - j) // kind(plan.lanes) * kind(plan.lanes) + j
-    largest = plan.cell(0)
-    for row in range(j, vectors, kind(plan.lanes)):
-        largest = max(largest, abs(plan.cell(cuda.vload(s, at + row, plan.lanes))))
-    for lane in cuda.unroll(range(plan.lanes)):
-        best = max(best, largest[lane])
+    stretch = kind(_STRETCH * plan.lanes)
+    begin = vectors
+    for first in range(j, vectors, stretch):
+        largest = plan.cell(0)
+        for row in range(first, min(first + stretch, vectors), kind(plan.lanes)):
+            largest = max(largest, abs(plan.cell(cuda.vload(s, at + row, plan.lanes))))
+        most = largest[0]
+        for lane in cuda.unroll(range(1, plan.lanes)):
+            most = max(most, largest[lane])
+        if most > best:
+            best = most
+            begin = first
     for row in range(vectors, m):
-        best = max(best, abs(s[at + row]))
+        if abs(s[at + row]) > best:
+            best = abs(s[at + row])
+            begin = row
+    place = begin
     while place < m - kind(1) and abs(s[at + place]) != best:
         place += kind(1)
     if abs(s[at + place]) != best:  # only NaN
@@ -204,13 +217,28 @@ def _pivot_row(s, at, j, m, thread, group, found, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
+def _factor_of(pivot, plan: cuda.constexpr):
+    """What divides by a pivot as a factor, where vectors are multiplied faster and it is a normal number; else 0."""
+    if plan.lanes == 1:
+        return plan.number(0)
+    if plan.number(plan.least) <= abs(pivot) and abs(pivot) <= plan.number(1.0 / plan.least):
+        return plan.number(1) / pivot
+    return plan.number(0)
+
+
+@cuda.jit(device=True)
 def _eliminate(s, base, pitch, j, end, m, thread, plan: cuda.constexpr):
     """Divide column j by its pivot, and take its products off the columns up to ``end``."""
     kind = type(m)
     pivot = s[base + j * pitch + j]
     if pivot != 0:
+        inverse = _factor_of(pivot, plan)
         for row in range(j + kind(1) + thread * kind(plan.lanes), m, kind(plan.threads * plan.lanes)):
-            factor = plan.cell(take(s, base + j * pitch + row, plan.lanes)) / plan.cell(pivot)
+            factor = plan.cell(take(s, base + j * pitch + row, plan.lanes))
+            if inverse != 0:
+                factor = factor * plan.cell(inverse)
+            else:
+                factor = factor / plan.cell(pivot)
             put(factor, s, base + j * pitch + row, plan.lanes)
             for k in range(j + kind(1), end):
                 other = plan.cell(take(s, base + k * pitch + row, plan.lanes))
@@ -235,15 +263,33 @@ def _update_right(s, base, pitch, first, m, n, thread, factors, plan: cuda.const
     """Take the products of the latest ``panel`` columns off those to the right."""
     kind = type(m)
     end = first + kind(plan.panel)
-    for row in range(end + thread * kind(plan.lanes), m, kind(plan.threads * plan.lanes)):
+    paired = end
+    if plan.threads == 1:
+        paired = end + (m - end) // kind(2 * plan.lanes) * kind(2 * plan.lanes)
+        for row in range(end, paired, kind(2 * plan.lanes)):
+            _update_rows(s, base, pitch, first, row, n, factors, 2, plan)
+    for row in range(paired + thread * kind(plan.lanes), m, kind(plan.threads * plan.lanes)):
+        _update_rows(s, base, pitch, first, row, n, factors, 1, plan)
+
+
+@cuda.jit(device=True)
+def _update_rows(s, base, pitch, first, row, n, factors, abreast: cuda.constexpr, plan: cuda.constexpr):
+    """`_update_right` for ``abreast`` cells from ``row`` on."""
+    kind = type(row)
+    values = cuda.local.array(abreast, plan.cell)
+    for q in cuda.unroll(range(plan.panel)):
+        for u in cuda.unroll(range(abreast)):
+            at = base + (first + kind(q)) * pitch + row + kind(u * plan.lanes)
+            factors[q, u] = plan.cell(take(s, at, plan.lanes))
+    for k in range(first + kind(plan.panel), n):
+        for u in cuda.unroll(range(abreast)):
+            values[u] = plan.cell(take(s, base + k * pitch + row + kind(u * plan.lanes), plan.lanes))
         for q in cuda.unroll(range(plan.panel)):
-            factors[q] = plan.cell(take(s, base + (first + kind(q)) * pitch + row, plan.lanes))
-        for k in range(end, n):
-            value = plan.cell(take(s, base + k * pitch + row, plan.lanes))
-            for q in cuda.unroll(range(plan.panel)):
-                top = plan.cell(-s[base + k * pitch + first + kind(q)])
-                value = multiply_add(factors[q], top, value, plan.is_complex)
-            put(value, s, base + k * pitch + row, plan.lanes)
+            top = plan.cell(-s[base + k * pitch + first + kind(q)])
+            for u in cuda.unroll(range(abreast)):
+                values[u] = multiply_add(factors[q, u], top, values[u], plan.is_complex)
+        for u in cuda.unroll(range(abreast)):
+            put(values[u], s, base + k * pitch + row + kind(u * plan.lanes), plan.lanes)
 
 
 @cuda.jit
@@ -256,7 +302,7 @@ def factor_columns(a, copies, pitch, m, n, count, before, pivots, info, plan: cu
     """
     kind = type(m)
     threads, matrices = plan.threads, plan.matrices
-    factors = cuda.local.array(plan.panel, plan.cell)
+    factors = cuda.local.array((plan.panel, 2 if plan.threads == 1 else 1), plan.cell)
     values = cuda.shared.array(threads * matrices, plan.real)
     rows = cuda.shared.array(threads * matrices, kind)
     few_values = cuda.shared.array(FEW * matrices, plan.real)

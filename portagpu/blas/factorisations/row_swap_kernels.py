@@ -16,6 +16,8 @@ import numpy as np
 from portagpu import cuda
 from portagpu.blas.factorisations.cells import put, take
 
+_ABREAST = 4  # columns that exchange rows together: so few stay in the first cache
+
 
 class SwapPlan(NamedTuple):
     """What is known when the kernel is compiled.
@@ -110,6 +112,31 @@ def _pivot(pivots, matrix, i, offset, n):
     return max(offset, min(pivots[matrix, i], offset + np.int32(n) - 1))
 
 
+@cuda.jit(device=True)
+def _exchange_columns(a, corner, column, held, n, pivots, which, abreast: cuda.constexpr, plan: cuda.constexpr):
+    """The exchanges in ``abreast`` columns from ``column`` on, of ``held`` that begin at ``corner``.
+
+    which: matrix, first exchange, how many, and number of the first row. Rows of the columns behind are asked for.
+    """
+    kind = type(held)
+    matrix, begin, steps, offset = which
+    upper = cuda.local.array(abreast, plan.number)
+    lower = cuda.local.array(abreast, plan.number)
+    top = corner + column * a.right
+    behind = kind(abreast) * a.right if column + kind(2 * abreast) <= held else kind(0)
+    for step in range(steps):
+        i = begin + steps - 1 - step if plan.backward else begin + step
+        other = _pivot(pivots, matrix, i, offset, n)
+        one, two = top + kind(i - offset) * a.down, top + kind(other - offset) * a.down
+        for w in cuda.unroll(range(abreast)):
+            cuda.prefetch(a.memory, two + behind + kind(w) * a.right)
+            upper[w] = a.memory[one + kind(w) * a.right]
+            lower[w] = a.memory[two + kind(w) * a.right]
+        for w in cuda.unroll(range(abreast)):
+            a.memory[one + kind(w) * a.right] = lower[w]
+            a.memory[two + kind(w) * a.right] = upper[w]
+
+
 @cuda.jit
 def exchange_rows(a, n, m, count, pivots, begin, end, offset, plan: cuda.constexpr):
     """As `swap_rows`, by blocks of one thread."""
@@ -139,14 +166,8 @@ def exchange_rows(a, n, m, count, pivots, begin, end, offset, plan: cuda.constex
                     a.memory[one + column] = a.memory[two + column]
                     a.memory[two + column] = value
     else:
-        for column in range(held):
-            top = corner + column * a.right
-            following = a.right if column + kind(1) < held else kind(0)
-            for step in range(steps):
-                i = end - 1 - step if plan.backward else begin + step
-                other = _pivot(pivots, matrix, i, offset, n)
-                one, two = top + kind(i - offset) * a.down, top + kind(other - offset) * a.down
-                cuda.prefetch(a.memory, two + following)
-                value = a.memory[one]
-                a.memory[one] = a.memory[two]
-                a.memory[two] = value
+        whole = held // kind(_ABREAST) * kind(_ABREAST)
+        for column in range(kind(0), whole, kind(_ABREAST)):
+            _exchange_columns(a, corner, column, held, n, pivots, (matrix, begin, steps, offset), _ABREAST, plan)
+        for column in range(whole, held):
+            _exchange_columns(a, corner, column, held, n, pivots, (matrix, begin, steps, offset), 1, plan)

@@ -1,4 +1,4 @@
-"""Products of which one triangle is computed, where a variant can leave out what is beyond it."""
+"""Products of which one triangle is computed, or an operand is one, where a variant can leave out what is beyond it."""
 
 from __future__ import annotations
 
@@ -35,10 +35,75 @@ def multiply_triangle(
     if order_of(c) == "F":
         a, b, c, lower = swapped(b), swapped(a), swapped(c), not lower
     product = Product(a=a, b=b, c=c, stream=stream, alpha=alpha, beta=beta)
-    config = choose(product.problem, c.context)
-    if not isinstance(config, BlockConfig):
+    found = _by_blocks(product)
+    if found is None:
         return False
+    with_own_scratch(partial(found[0].run_triangle, lower=lower), found[1], product)
+    return True
+
+
+def multiply_by_triangle(
+    a: DeviceNDArray,
+    b: DeviceNDArray,
+    c: DeviceNDArray,
+    stream: Stream,
+    *,
+    lower: bool,
+    unit: bool,
+    alpha: complex = 1.0,
+) -> bool:
+    """Enqueue ``c = alpha * a @ b`` for a triangle a, if results lie in columns; False where no variant can do so.
+
+    a: (n, n), of which what is beyond the triangle does not count, nor the diagonal if ``unit``, which is ones then; b,
+    c: (n, m). See `portagpu.blas.gemm.engine.gemm`; as of `multiply_triangle`, the block variant leaves out work.
+    """
+    if a.dtype.kind == "c" or c.size == 0 or not a.ndim == b.ndim == c.ndim == 2 or order_of(c) != "F":
+        return False
+    product = Product(a=swapped(b), b=swapped(a), c=swapped(c), stream=stream, alpha=alpha)
+    found = _by_blocks(product)
+    if found is None:
+        return False
+    with_own_scratch(partial(found[0].run_times_triangle, lower=not lower, unit=unit), found[1], product)
+    return True
+
+
+def multiply_by_symmetric(
+    a: DeviceNDArray,
+    b: DeviceNDArray,
+    c: DeviceNDArray,
+    stream: Stream,
+    *,
+    lower: bool,
+    left: bool,
+    alpha: complex = 1.0,
+    beta: complex = 0.0,
+) -> bool:
+    """Enqueue ``c = alpha * a @ b + beta * c`` (``b @ a`` unless left) for a symmetric a, of which a triangle is read.
+
+    False where no variant can do so: the block variant does where a is what it packs. See `multiply_by_triangle`.
+    """
+    if (
+        a.dtype.kind == "c"
+        or c.size == 0
+        or not a.ndim == b.ndim == c.ndim == 2
+        or order_of(c) != ("F" if left else "C")
+    ):
+        return False
+    if left:
+        a, b, c, lower = swapped(a), swapped(b), swapped(c), not lower
+    product = Product(a=b, b=a, c=c, stream=stream, alpha=alpha, beta=beta)
+    found = _by_blocks(product)
+    if found is None:
+        return False
+    with_own_scratch(partial(found[0].run_times_symmetric, lower=lower), found[1], product)
+    return True
+
+
+def _by_blocks(product: Product) -> tuple[BlockVariant, BlockConfig] | None:
+    """The block variant and its parameters, if it is the one for a product."""
+    config = choose(product.problem, product.c.context)
+    if not isinstance(config, BlockConfig):
+        return None
     variant = variant_of(config)
     assert isinstance(variant, BlockVariant)
-    with_own_scratch(partial(variant.run_triangle, lower=lower), config, product)
-    return True
+    return variant, config

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from portagpu.blas.gemm.batching import multiply
+from portagpu.blas.gemm.triangles import multiply_by_symmetric
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.level3.results import result_of
 from portagpu.blas.level3.triangle_kernels import HERMITIAN, SYMMETRIC
@@ -37,6 +38,9 @@ def symm(
     read, with ``alpha`` 0 neither are a and b.
     """
     if c.size == 0:
+        return
+    told: dict[str, Any] = {"lower": lower, "left": left, "alpha": alpha, "beta": beta}
+    if alpha != 0 and multiply_by_symmetric(a, b, c, stream, **told):
         return
     full = a if alpha == 0 else expanded(a, stream, lower=lower, beyond=HERMITIAN if hermitian else SYMMETRIC)
     first, second = (full, b) if left else (b, full)

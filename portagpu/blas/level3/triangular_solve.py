@@ -6,6 +6,7 @@ import numpy as np
 
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.gemm.scaling import scale as scaled
+from portagpu.blas.level3.column_solve import ColumnBlocks, PackedTriangles
 from portagpu.blas.level3.conjugates import conjugate_into
 from portagpu.blas.level3.diagonal_inverses import Inversion, diagonal_inverses
 from portagpu.blas.level3.strided_memory import batch_of
@@ -63,7 +64,11 @@ def solve_triangular(
             conjugate_into(b, out, stream)
         elif out is not b:
             copy_strided(b, out, stream)
-        _solve(a, out, stream, how, lower, unit_diagonal, conjugate, alpha)
+        columns = ColumnBlocks.predict(b.context.capabilities, out)
+        if columns is not None:
+            _solve_in_columns(a, out, stream, columns, how, lower, unit_diagonal, alpha)
+        else:
+            _solve(a, out, stream, how, lower, unit_diagonal, conjugate, alpha)
     if is_turned:
         conjugate_into(out, out, stream)
 
@@ -88,6 +93,47 @@ def _solve(
     _solve(a[..., done, done], b[..., done, :], stream, how, lower, unit, conjugate, alpha)
     gemm(a[..., rest, done], b[..., done, :], b[..., rest, :], stream, alpha=-1.0, beta=alpha)
     _solve(a[..., rest, rest], b[..., rest, :], stream, how, lower, unit, conjugate, 1.0)
+
+
+def _solve_in_columns(
+    a: DeviceNDArray,
+    b: DeviceNDArray,
+    stream: Stream,
+    how: ColumnBlocks,
+    by: Substitution,
+    lower: bool,
+    unit: bool,
+    alpha: complex,
+) -> None:
+    """By blocks of rows of columns that are side by side in memory, in place; what is left over by substitution."""
+    n = b.shape[0]
+    done, rest = _in_order(n // how.rows * how.rows, n, lower)
+    packed = PackedTriangles(a[done, done], stream, how, lower=lower, unit=unit)
+    _solve_packed(packed, 0, a[done, done], b[done], stream, lower, alpha)
+    if rest.start < rest.stop:
+        gemm(a[rest, done], b[done], b[rest], stream, alpha=-1.0, beta=alpha)
+        _solve(a[rest, rest], b[rest], stream, by, lower, unit, False, 1.0)
+
+
+def _solve_packed(
+    packed: PackedTriangles,
+    first: int,
+    a: DeviceNDArray,
+    b: DeviceNDArray,
+    stream: Stream,
+    lower: bool,
+    alpha: complex,
+) -> None:
+    """With the packed triangles from number ``first`` on, half of the rows after the other half."""
+    n, height = b.shape[0], packed.how.height
+    if n <= height:
+        packed.solve(first, b, np.real(alpha))
+        return
+    half = -(-n // height) // 2
+    done, rest = _in_order(half * height, n, lower)
+    _solve_packed(packed, first, a[done, done], b[done], stream, lower, alpha)
+    gemm(a[rest, done], b[done], b[rest], stream, alpha=-1.0, beta=alpha)
+    _solve_packed(packed, first + half, a[rest, rest], b[rest], stream, lower, 1.0)
 
 
 def _solve_large(

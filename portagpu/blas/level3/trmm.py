@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.blas.gemm.batching import multiply
+from portagpu.blas.gemm.triangles import multiply_by_triangle
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.level3.triangle_kernels import ZEROS
 from portagpu.blas.level3.triangles import expanded, kept
@@ -54,6 +55,8 @@ def multiply_triangular(
         return
     if out is b:
         b = kept(out, stream)
+    if multiply_by_triangle(a, b, out, stream, lower=lower, unit=unit_diagonal, alpha=alpha):
+        return
     unit: bool | None = unit_diagonal
     if conjugate and a.dtype.kind == "c":  # products have no conjugates: all of a is copied, with zeros
         a = expanded(a, stream, lower=lower, beyond=ZEROS, unit=unit_diagonal, conjugate=True)

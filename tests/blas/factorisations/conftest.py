@@ -8,6 +8,7 @@ import pytest
 
 from portagpu import cuda
 from portagpu.blas.factorisations.parameters import Blocks, Columns, TallColumns
+from portagpu.blas.level3.column_solve import ColumnBlocks
 from portagpu.blas.level3.diagonal_inverses import Inversion
 from portagpu.blas.level3.substitution import Substitution
 
@@ -15,7 +16,7 @@ from portagpu.blas.level3.substitution import Substitution
 @pytest.fixture(params=["shared", "own"])
 def memory(request, device, monkeypatch):
     """Kernels as for devices with shared memory, or without."""
-    for kind in (Substitution, Inversion, Blocks, Columns, TallColumns):
+    for kind in (Substitution, Inversion, ColumnBlocks, Blocks, Columns, TallColumns):
         predict = kind.predict.__func__
 
         def chosen(cls, caps, *args, _predict=predict):

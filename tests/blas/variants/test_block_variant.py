@@ -9,6 +9,7 @@ import pytest
 
 import portagpu
 from portagpu import cuda
+from portagpu.blas.gemm.core.interface import Product
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.gemm.selection import registry
@@ -137,6 +138,31 @@ def test_dtypes(device, dtype, out):
     a, b = operands(10, 21, 40, dtype)
     wanted = a.astype("float64") @ b.astype("float64")
     assert np.allclose(multiply(a, b, out=out), wanted, rtol=1e-4, atol=1e-2)
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("copied", [0, 1])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("lower", [False, True])
+def test_times_what_a_triangle_stands_for(device, lower, order, copied):
+    """Several blocks of terms, of which some have none; what is beyond the triangle is not used."""
+    a, b = operands(9, 53, 53)
+    named = np.tril(b) if lower else np.triu(b)
+    others = np.triu(np.ones_like(b), 1) if lower else np.tril(np.ones_like(b), -1)
+    given = np.asarray(np.where(others > 0, np.float32(np.nan), b), order=order)
+    unit = named - np.diag(np.diag(named)) + np.eye(53, dtype=np.float32)
+    symmetric = named + named.T - np.diag(np.diag(named))
+    wanted = {"triangle": named, "unit": unit, "symmetric": symmetric}
+    left, right, variant = cuda.to_device(a), cuda.to_device(given), BlockVariant()
+    for name, whole in wanted.items():
+        c = cuda.to_device(np.full((9, 53), np.nan, np.float32))
+        product = Product(a=left, b=right, c=c, stream=cuda.default_stream(), alpha=2.0)
+        config = replace(_SMALL, copied=copied)
+        if name == "symmetric":
+            variant.run_times_symmetric(config, product, lower=lower)
+        else:
+            variant.run_times_triangle(config, product, lower=lower, unit=name == "unit")
+        assert np.allclose(c.copy_to_host(), 2 * (a @ whole), rtol=1e-4, atol=1e-2), name
 
 
 def test_nan_stays_where_it_is(device):

@@ -40,14 +40,15 @@ class Block(NamedTuple):
 
 
 WHOLE, LOWER, UPPER = range(3)
-"""What of c is computed, and written: all of it, or one triangle with its diagonal."""
+"""What of c is computed, and written: all of it, or one triangle with its diagonal; and what of b there is."""
 
 
 class BlockPlan(NamedTuple):
     """What is known when the kernel is compiled.
 
     ``transposed``, ``b_transposed``: columns of the operand have unit steps. If a is ``copied``, there is ``room`` for
-    so many elements, in lines that are ``apart``. ``whole``: sums are integers. ``part``: of `WHOLE` and so on.
+    so many elements, in lines that are ``apart``. ``whole``: sums are integers. ``part``: of c, `WHOLE` and so on;
+    ``part_of_b``: of b, which is square then.
     """
 
     tile_m: int
@@ -61,6 +62,7 @@ class BlockPlan(NamedTuple):
     packs: bool
     b_transposed: bool
     part: int
+    part_of_b: int
 
 
 @cuda.jit(device=True)
@@ -130,6 +132,101 @@ def pack_block(
 
 
 @cuda.jit(device=True)
+def _terms_of_panel(column, first_k, depth, tile: cuda.constexpr, part: cuda.constexpr):
+    """The rows of a block of a triangle b, from and to, that have elements in the ``tile`` columns from ``column``."""
+    begin = type(depth)(0)
+    end = depth
+    if part == LOWER:
+        begin = min(depth, max(begin, column - first_k))
+    elif part == UPPER:
+        end = max(begin, min(depth, column + tile - first_k))
+    return begin, end
+
+
+@cuda.jit(block_dim=_ONE)
+def pack_triangle(
+    source,
+    packed,
+    lines,
+    first_k,
+    first_panel,
+    depth,
+    chunk,
+    tile: cuda.constexpr,
+    vector: cuda.constexpr,
+    along: cuda.constexpr,
+    shape: cuda.constexpr,
+):
+    """As `pack_block`, of a triangle: zeros beyond it, rows that no sum uses left out. shape: which, and if unit."""
+    flat = source.memory
+    part, unit = shape
+    panel = type(chunk)(cuda.blockIdx.x)
+    matrix = type(chunk)(cuda.blockIdx.z)
+    first = (first_panel + panel) * tile
+    least, most = _terms_of_panel(first, first_k, depth, tile, part)
+    begin = max(least, type(chunk)(cuda.blockIdx.y) * chunk)
+    end = min(most, min(type(chunk)(cuda.blockIdx.y) * chunk + chunk, depth))
+    if begin >= end:
+        return
+    start = matrix * source.batch + (first * source.pitch + first_k if along else first_k * source.pitch + first)
+    pack_panel(
+        flat, packed, matrix, panel, start, source.pitch, begin, end, min(lines - first, tile), tile, vector, along
+    )
+    for k in range(max(begin, first - first_k), min(end, first + tile - first_k)):
+        own = k + first_k - first
+        if part == UPPER:
+            for line in range(own):
+                packed[matrix, panel, k, line] = 0
+        else:
+            for line in range(own + 1, type(chunk)(tile)):
+                packed[matrix, panel, k, line] = 0
+        if unit and first + own < lines:
+            packed[matrix, panel, k, own] = 1
+
+
+@cuda.jit(block_dim=_ONE)
+def pack_symmetric(
+    source,
+    packed,
+    lines,
+    first_k,
+    first_panel,
+    depth,
+    chunk,
+    tile: cuda.constexpr,
+    vector: cuda.constexpr,
+    along: cuda.constexpr,
+    part: cuda.constexpr,
+):
+    """As `pack_block`, of a symmetric matrix of which only the triangle ``part`` is read."""
+    flat = source.memory
+    panel = type(chunk)(cuda.blockIdx.x)
+    matrix = type(chunk)(cuda.blockIdx.z)
+    first = (first_panel + panel) * tile
+    begin = type(chunk)(cuda.blockIdx.y) * chunk
+    end = min(begin + chunk, depth)
+    wide = min(lines - first, type(lines)(tile))
+    corner = matrix * source.batch
+    by_rows, by_columns = corner + first_k * source.pitch + first, corner + first * source.pitch + first_k
+    # terms above the diagonal's square, its own, and those below it
+    upper_end = max(begin, min(end, first - first_k))
+    lower_begin = max(begin, min(end, first + tile - first_k))
+    above, below = (along, not along) if part == UPPER else (not along, along)
+    start = by_columns if above else by_rows
+    pack_panel(flat, packed, matrix, panel, start, source.pitch, begin, upper_end, wide, tile, vector, above)
+    for k in range(upper_end, lower_begin):
+        own = k + first_k - first
+        for line in range(wide):
+            is_named = line <= own if part == LOWER else line >= own
+            at = line * source.pitch + k if along == is_named else k * source.pitch + line
+            packed[matrix, panel, k, line] = flat[(by_columns if along == is_named else by_rows) + at]
+        for line in range(wide, type(lines)(tile)):
+            packed[matrix, panel, k, line] = 0
+    start = by_columns if below else by_rows
+    pack_panel(flat, packed, matrix, panel, start, source.pitch, lower_begin, end, wide, tile, vector, below)
+
+
+@cuda.jit(device=True)
 def copy_lines(flat, block, start, pitch, count, whole, length, apart: cuda.constexpr, vector: cuda.constexpr):
     """Copy ``length`` elements of each of ``count`` lines; of lines from ``whole`` on, which are none, the last one."""
     lanes = vector.lanes
@@ -183,11 +280,11 @@ def multiply_block(
 
     A work-group computes ``plan.group_m`` tiles of ``tile_m`` rows by ``block.group_n`` panels. If it ``packs``, it
     computes all rows, so many tiles at a time, and packs these panels first, which no other one may use; else b is not
-    read. Of a triangle of c, tiles beyond it are left out. packed_b: (1 or batch, panels, depth, vectors_n * lanes). a,
-    b, c: each a `Matrix`, rows with unit steps, or columns of those that are transposed, in flat memory; block: a
-    `Block`; plan: a `BlockPlan`.
+    read. Of a triangle of c, tiles beyond it are left out; of a triangle b, terms. packed_b: (1 or batch, panels,
+    depth, vectors_n * lanes). a, b, c: each a `Matrix`, rows with unit steps, or columns of those that are transposed,
+    in flat memory; block: a `Block`; plan: a `BlockPlan`.
     """
-    tile_m, vectors_n, group_m, apart, room, whole, transposed, copied, packs, b_transposed, part_of_c = plan
+    tile_m, vectors_n, group_m, apart, room, whole, transposed, copied, packs, b_transposed, part_of_c, part_of_b = plan
     lanes = vector.lanes
     tile_n = vectors_n * lanes
     row0 = type(extents.m)(cuda.blockIdx.x) * (group_m * tile_m)
@@ -250,6 +347,9 @@ def multiply_block(
         share = (tile_n + tiles - 1) // tiles if last_panel > panel0 else type(tiles)(0)
         for panel in range(panel0, last_panel + 1):
             column0 = (block.first_panel + panel) * tile_n
+            begin_k, end_k = _terms_of_panel(column0, block.first_k, block.depth, tile_n, part_of_b)
+            if part_of_b != WHOLE and begin_k >= end_k and block.first_k > 0:  # c has these sums already
+                continue
             coming = (matrix_b * packed_b.shape[1] + (panel + 1 if panel < last_panel else panel0)) * tile_n
             for first in range(type(extents.m)(0), rows, type(extents.m)(tile_m)):
                 if part_of_c != WHOLE and _is_beyond(top + first, column0, tile_m, tile_n, part_of_c):
@@ -272,7 +372,7 @@ def multiply_block(
                         lines[i] = np.uint64(begin + (top + min(first + i, rows - 1)) * a.pitch)
                     for j in cuda.unroll(range(vectors_n)):
                         acc[i, j] = vector(0)
-                for k in range(block.depth):
+                for k in range(begin_k, end_k):
                     cuda.prefetch(flat_packed, wanted + np.uint64(k) * step)
                     for j in cuda.unroll(range(vectors_n)):
                         vectors[j] = cuda.vload(packed_b, (matrix_b, panel, k, j * lanes), lanes, aligned=True)

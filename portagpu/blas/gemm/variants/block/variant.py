@@ -15,7 +15,17 @@ from portagpu.blas.gemm.core.operands import matrix_of, placed_operand, with_str
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_registers import native_lanes, register_count
 from portagpu.blas.gemm.core.workspace import workspaces
-from portagpu.blas.gemm.variants.block.kernels import LOWER, UPPER, WHOLE, Block, BlockPlan, multiply_block, pack_block
+from portagpu.blas.gemm.variants.block.kernels import (
+    LOWER,
+    UPPER,
+    WHOLE,
+    Block,
+    BlockPlan,
+    multiply_block,
+    pack_block,
+    pack_symmetric,
+    pack_triangle,
+)
 from portagpu.device.capabilities import Capabilities
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import context_of
@@ -30,6 +40,7 @@ _KEPT_BYTES = 3 * 2**18  # of a group's rows of A and panels of B: a share of th
 _PAGE_BYTES = 2048
 _PAGE_CYCLES = 18.0  # for 64 bytes of a line of B that is packed in short pieces; 4 x 4096 x 1024, float32, AVX-512
 _COPY_BYTES = 2**19  # of A, by a work-group
+_COPIED_BYTES = 2048  # of a row of these, at most, where c is a triangle: syrk takes a tenth less than with 4096
 _CHUNK = 64  # rows that a work-group packs
 _SHARES = 16  # of a compute unit, at least, where c is a triangle and work-groups are unequal
 
@@ -88,6 +99,16 @@ def _copying(config: BlockConfig, itemsize: int, caps: Capabilities) -> BlockCon
     group = next((size for size in (config.group_m, 32, 16, 8, 4, 2) if size <= room), 1)
     # most points are as they should be: the model asks for each one of a large space
     return config if config.copied == 1 and group == config.group_m else replace(config, copied=1, group_m=group)
+
+
+def _shared(config: BlockConfig, product: Product, shares: int) -> BlockConfig:
+    """The same with so many work-groups of a compute unit, at least: where there is a triangle, they are unequal."""
+    m, n = product.c.shape[-2:]
+    units = context_of(product.stream).capabilities.compute_units
+    across = max(1, shares * units * config.rows // m)  # a group of all columns copies its rows once
+    if _must_copy(product.problem):  # copies, and panels beside them, that stay in the second-level cache
+        config = replace(config, depth=min(config.depth, _COPIED_BYTES // product.a.itemsize))
+    return replace(config, packs=0, group_n=max(1, -(-n // config.tile_n) // across))
 
 
 def _must_copy(problem: Problem) -> bool:
@@ -197,17 +218,38 @@ class BlockVariant(Variant):
 
     def run_triangle(self, config: BlockConfig, product: Product, *, lower: bool) -> None:
         """As `run`, but of c only the lower, or the upper, triangle is computed, read and written."""
-        n, units = product.c.shape[-1], context_of(product.stream).capabilities.compute_units
-        across = max(2, _SHARES * units * config.rows // n)  # a group of many columns copies its rows for all of them
-        config = replace(config, packs=0, group_n=max(1, -(-n // config.tile_n) // across))
-        _Work(config, product, LOWER if lower else UPPER).enqueue()
+        _Work(_shared(config, product, _SHARES), product, LOWER if lower else UPPER).enqueue()
+
+    def run_times_triangle(self, config: BlockConfig, product: Product, *, lower: bool, unit: bool) -> None:
+        """As `run`, for a b of which a triangle counts, with ones on its diagonal if ``unit``: terms are left out."""
+        config = _shared(config, product, _SHARES)
+        _Work(config, product, b_as=_Given(LOWER if lower else UPPER, unit=unit)).enqueue()
+
+    def run_times_symmetric(self, config: BlockConfig, product: Product, *, lower: bool) -> None:
+        """As `run`, for a symmetric b, of which only a triangle is read."""
+        given = _Given(LOWER if lower else UPPER, is_symmetric=True)
+        _Work(replace(config, packs=0), product, b_as=given).enqueue()
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """``part`` of b is given, and stands for a triangle, ``unit`` or not, or a symmetric matrix."""
+
+    part: int
+    unit: bool = False
+    is_symmetric: bool = False
+
+    @property
+    def part_of_b(self) -> int:
+        """What is not zero."""
+        return WHOLE if self.is_symmetric else self.part
 
 
 class _Work:
     """A product that is being enqueued, in the terms of the kernels."""
 
-    def __init__(self, config: BlockConfig, product: Product, part: int = WHOLE) -> None:
-        self.product, self.part = product, part
+    def __init__(self, config: BlockConfig, product: Product, part: int = WHOLE, b_as: _Given = _Given(WHOLE)) -> None:
+        self.product, self.part, self.b_as = product, part, b_as
         self.a, self.b, self.c = placed_operand(product.a), placed_operand(product.b), placed_operand(product.c)
         self.m, self.n = product.c.shape[-2:]
         self.k = product.a.shape[-1]
@@ -252,7 +294,8 @@ class _Work:
 
     def _pack(self, packed: DeviceNDArray, first_k: int, first_panel: int) -> None:
         b, (matrices, panels, depth, tile) = self.b, packed.shape
-        pack_block[(panels, -(-depth // _CHUNK), matrices), 1, self.product.stream](
+        launched = (panels, -(-depth // _CHUNK), matrices), 1, self.product.stream
+        told = (
             matrix_of(b, self.number),
             packed,
             self.number(self.n),
@@ -264,6 +307,13 @@ class _Work:
             self.found.vector,
             b.transposed,
         )
+        given = self.b_as
+        if given.part == WHOLE:
+            pack_block[launched](*told)
+        elif given.is_symmetric:
+            pack_symmetric[launched](*told, given.part)
+        else:
+            pack_triangle[launched](*told, (given.part, given.unit))
 
     def _multiply(self, packed: DeviceNDArray, first_k: int, first_panel: int, packs: bool) -> None:
         config, a, b, c, product = self.config, self.a, self.b, self.c, self.product
@@ -287,6 +337,7 @@ class _Work:
             packs=packs,
             b_transposed=b.transposed,
             part=self.part,
+            part_of_b=self.b_as.part_of_b,
         )
         multiply_block[grid, 1, product.stream](
             matrix_of(a, self.number),
