@@ -84,6 +84,12 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items if item.nodeid not in spared]
 
 
+def pytest_collection_finish(session):
+    """Thousands of collected tests are never garbage: tests that look for garbage need not go through them."""
+    gc.collect()
+    gc.freeze()
+
+
 def _compiles_slowly(device):
     """Whether a driver takes several times as long for a program as others do: it compiles it more than once."""
     return device.capabilities.compiles_for_binaries
@@ -101,6 +107,15 @@ def pytest_generate_tests(metafunc):
 def all_combinations(request):
     """Whether tests of several combinations run all of them, not only a share."""
     return request.config.getoption("--all-combinations")
+
+
+@pytest.fixture(scope="session")
+def share(request):
+    """``share(values, first)``: what a test goes through of many values, each with kernels of its own. All with
+    `--thorough`, else every second: those from the first on, or the others, which a test of other parameters has.
+    """
+    every = request.config.getoption("--thorough") or request.config.getoption("--all-combinations")
+    return lambda values, first: values if every else values[not first :: 2]
 
 
 @pytest.fixture(scope="session")

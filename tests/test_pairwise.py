@@ -96,11 +96,11 @@ def test_tests_that_compile_much_are_spared_slow_compilers():
     assert not pairwise.on_others(alone, frozenset({id(7)}))
 
 
-def test_slow_compilers_have_a_third_of_what_runs_everywhere():
+def test_slow_compilers_have_an_eighth_of_what_runs_everywhere():
     tests = [Collected(f"test_{n}", False, device=d) for n in range(100) for d in (7, 8, 9)]
     spared = pairwise.left_out(tests, frozenset({id(7)}))
     kept = Counter(test.callspec.params["device"] for test in tests if test.nodeid not in spared)
-    assert kept[8] == kept[9] == 100 and 15 < kept[7] < 50
+    assert kept[8] == kept[9] == 100 and 5 < kept[7] < 25
     alone = [Collected(f"test_{n}", False, device=7) for n in range(20)]
     assert not pairwise.left_out(alone, frozenset({id(7)}))
     assert not pairwise.left_out(tests, frozenset({id(7)}), thorough=True)

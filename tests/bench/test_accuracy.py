@@ -18,11 +18,12 @@ from portagpu.blas.gemm.core.problem import Problem
 pytestmark = pytest.mark.one_device(fast=True)
 
 LARGEST = {"float64": 1e-14, "complex128": 1e-14, "float16": 1e-3, "bfloat16": 1e-2}
+SHARED = (30,)  # terms of products that all tests have, which are compiled once
 WITH_BLAS = ("float32", "float64", "complex64", "complex128")
 
 
 def test_every_dtype_is_measured(device):
-    results = tuple(accuracy.measure(cuda.current_context(), (90, 30), 40, peers_for(device)[0]))
+    results = tuple(accuracy.measure(cuda.current_context(), (90, *SHARED), 40, peers_for(device)[0]))
     found = {(r.problem.dtype, r.problem.out_dtype, r.problem.k) for r in results}
     assert found == {(d, out, k) for d, outs in OUTPUTS.items() for out in outs for k in (90, 30)}
     for r in results:
@@ -36,7 +37,7 @@ def test_every_dtype_is_measured(device):
 
 
 def test_without_a_library(device):
-    results = tuple(accuracy.measure(cuda.current_context(), (20,), 10))
+    results = tuple(accuracy.measure(cuda.current_context(), SHARED, 40))
     assert not any(r.peer for r in results)
     assert "ibrary" not in accuracy.table(results)
 
@@ -60,8 +61,8 @@ def test_results_that_are_not_finite_have_no_error():
     assert reference.errors(np.full((4, 4), np.nan, np.float32)).rms == float("inf")
 
 
-@pytest.mark.parametrize("words", [["--terms", "16", "--size", "8"]])
+@pytest.mark.parametrize("words", [["--terms", str(SHARED[0]), "--size", "40"]])
 def test_the_command(device, words):
     result = CliRunner().invoke(accuracy.main, [*words, "--device", str(device.index)], catch_exceptions=False)
     assert result.exit_code == 0, result.output
-    assert f"{device.name}" in result.output and "| float32 | float32 | default | 16 |" in result.output
+    assert f"{device.name}" in result.output and "| float32 | float32 | default | 30 |" in result.output

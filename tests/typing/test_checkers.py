@@ -93,6 +93,7 @@ def test_a_program_with_annotations_is_accepted(complaints):
     assert not [c for c in complaints if c.file == "right"]
 
 
+@pytest.mark.one_device
 def test_the_program_that_is_accepted_runs(device, capsys):
     runpy.run_path(str(HERE / "right.py"), run_name="__main__")
     assert "<portagpu kernel axpy>" in capsys.readouterr().out

@@ -43,10 +43,10 @@ def near(found, wanted, size, name):
 @pytest.mark.each_value
 @pytest.mark.parametrize("on_it", [False, True])
 @pytest.mark.parametrize("name", EPS)
-def test_batches(device, name, on_it):
+def test_batches(device, name, on_it, share):
     generator, dtype = np.random.default_rng(3), dtype_of(name)
     move = cuda.to_device if on_it else np.asarray
-    for matrices, vectors in SHAPES:
+    for matrices, vectors in share(SHAPES, on_it):
         for m, n in ((5, 300), (33, 7), (4, 0)):
             a, x = numbers(generator, (*matrices, m, n), dtype), numbers(generator, (*vectors, n), dtype)
             columns, sizes = wide(x)[..., None], abs(wide(x))[..., None]

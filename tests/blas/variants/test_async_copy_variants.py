@@ -77,10 +77,14 @@ def test_pipelined_shapes(device, layout, shape, gap):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("split", [1, 3])
-def test_pipelined_batches_scaling_and_pieces(device, layout, split):
+def test_pipelined_batches_scaling_and_pieces(device, layout, split, share):
     config = replace(SMALL, split_k=split)
-    check(PipelinedVariant(), config, "float32", (62, 90, 78), layout, batch=3, gap=2, alpha=1.5, beta=-0.5)
-    check(PipelinedVariant(), config, "float32", (61, 99, 199), layout, batch=2)
+    cases = (
+        ((62, 90, 78), {"batch": 3, "gap": 2, "alpha": 1.5, "beta": -0.5}),
+        ((61, 99, 199), {"batch": 2}),
+    )
+    for shape, others in share(cases, layout[0] == (split == 1)):
+        check(PipelinedVariant(), config, "float32", shape, layout, **others)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

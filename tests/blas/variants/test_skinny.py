@@ -135,11 +135,15 @@ def adding(request, monkeypatch):
     "orders, rows, arriving",
     [("CC", 2, True), ("CF", 2, False), ("FC", 16, False), ("CF", 16, True), ("CC", 23, True), ("FF", 19, False)],
 )
-def test_skinny_rows(device, monkeypatch, orders, rows, arriving):
+def test_skinny_rows(device, monkeypatch, orders, rows, arriving, share):
     monkeypatch.setattr(skinny_launch, "arrives", lambda caps: arriving)
     run = skinny(**SMALL[orders[1]], splits=4)
-    check(run, "float32", (rows, 64, 256), orders, gap=4)
-    check(run, "float32", (rows, 70, 1101), orders, batch=3, swapped=True, alpha=2, beta=1)
+    cases = (
+        ((rows, 64, 256), {"gap": 4}),
+        ((rows, 70, 1101), {"batch": 3, "swapped": True, "alpha": 2, "beta": 1}),
+    )
+    for shape, others in share(cases, arriving == (orders[0] == orders[1])):
+        check(run, "float32", shape, orders, **others)
 
 
 @pytest.mark.parametrize(

@@ -172,8 +172,8 @@ def _columns(source, place, column, n, vector: cuda.constexpr, aligned: cuda.con
 def multiply_across(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogue: cuda.constexpr):
     """``c[i, j] = sum over p of x[i, p] * b[p, j]``: row p of b is a line of neighbours at ``p * b.pitch``.
 
-    A block has ``lines`` vectors of columns, and ``plan.terms`` rows of b on their way at a time. The rest is as in
-    `multiply_along`.
+    A block has ``lines`` vectors of columns, and ``plan.terms`` rows of b on their way at a time; the last block of a
+    row, which may have fewer columns, one. The rest is as in `multiply_along`.
     """
     rows, lines, vector, accumulator = plan.rows, plan.lines, plan.vector, plan.accumulator
     whole, aligned = plan.whole, plan.aligned
@@ -187,13 +187,14 @@ def multiply_across(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogu
     for i in cuda.unroll(range(rows)):
         for j in cuda.unroll(range(lines)):
             acc[i, j] = vector(0)
-    rounds = work.begin + (work.end - work.begin) // plan.terms * plan.terms
+    rounds = work.begin
+    if work.first + width <= n:
+        rounds += (work.end - work.begin) // plan.terms * plan.terms
     for p0 in range(work.begin, rounds, type(n)(plan.terms)):
         for u in cuda.unroll(range(plan.terms)):
             for j in cuda.unroll(range(lines)):
-                column = work.first + j * lanes
-                place = work.b + (p0 + u) * b.pitch + column
-                found[u, j] = _columns(flat_b, place, column, n, vector, aligned)
+                place = work.b + (p0 + u) * b.pitch + (work.first + j * lanes)
+                found[u, j] = vector(cuda.vload(flat_b, place, lanes, aligned=aligned))
         for u in cuda.unroll(range(plan.terms)):
             for i in cuda.unroll(range(rows)):
                 value = few_at(x, flat_x, work.x, i, p0 + u, accumulator)
@@ -207,10 +208,13 @@ def multiply_across(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogu
             value = few_at(x, flat_x, work.x, i, p, accumulator)
             for j in cuda.unroll(range(lines)):
                 acc[i, j] = multiply_add(value, found[0, j], acc[i, j], whole)
-    for j in cuda.unroll(range(lines)):
-        for lane in cuda.unroll(range(lanes)):
-            column = work.first + j * lanes + lane
-            if column < n:
-                for i in cuda.unroll(range(rows)):
-                    place = work.c + i * c.down + column * c.right
-                    store_element(acc[i, j][lane], flat_c, place, work.matrix, i, column, factors, epilogue)
+    # in memory, lanes have numbers that change: one store in a loop is compiled many times faster than one for each
+    sums = cuda.local.array((rows, width), accumulator)
+    for i in cuda.unroll(range(rows)):
+        for j in cuda.unroll(range(lines)):
+            cuda.vstore(acc[i, j], sums, (i, j * lanes))
+    for i in range(type(n)(rows)):
+        for j in range(min(type(n)(width), n - work.first)):
+            column = work.first + j
+            place = work.c + i * c.down + column * c.right
+            store_element(sums[i, j], flat_c, place, work.matrix, i, column, factors, epilogue)

@@ -59,10 +59,11 @@ def multiply_lines(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogue
             for i in cuda.unroll(range(rows)):
                 sums[i, j] = acc[i]
         if rest > 0:
-            for u in cuda.unroll(range(plan.terms)):
-                last = _last_columns(flat_b, b_start + (p0 + u) * b.pitch, held, vector)
+            for p in range(p0, p0 + type(n)(plan.terms)):  # not unrolled: the branch's other side is long
+                last = _last_columns(flat_b, b_start + p * b.pitch, held, vector)
                 for i in cuda.unroll(range(rows)):
-                    sums[i, vectors] = multiply_add(values[i, u], last, sums[i, vectors], whole)
+                    value = vector(few_at(x, flat_x, work.x, i, p, accumulator))
+                    sums[i, vectors] = multiply_add(value, last, sums[i, vectors], whole)
     for p in range(rounds, work.end):
         for i in cuda.unroll(range(rows)):
             values[i, 0] = vector(few_at(x, flat_x, work.x, i, p, accumulator))
@@ -74,14 +75,15 @@ def multiply_lines(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogue
             last = _last_columns(flat_b, b_start + p * b.pitch, held, vector)
             for i in cuda.unroll(range(rows)):
                 sums[i, vectors] = multiply_add(values[i, 0], last, sums[i, vectors], whole)
-    for i in cuda.unroll(range(rows)):
+    # in memory, lanes have numbers that change: one store in a loop is compiled many times faster than one for each
+    line = cuda.local.array(lanes, accumulator)
+    for i in range(type(n)(rows)):
         for j in range((held + (lanes - 1)) // lanes):
-            acc[i] = sums[i, j]
+            cuda.vstore(sums[i, j], line, 0)
             first = j * lanes
             if j == vectors and held >= lanes:
                 first = held - lanes
-            for lane in cuda.unroll(range(lanes)):
-                column = first + lane
-                if column >= j * lanes and column < held:
-                    place = work.c + i * c.down + (work.first + column) * c.right
-                    store_element(acc[i][lane], flat_c, place, work.matrix, i, work.first + column, factors, epilogue)
+            for column in range(j * lanes, min(held, (j + 1) * lanes)):
+                place = work.c + i * c.down + (work.first + column) * c.right
+                total = line[column - first]
+                store_element(total, flat_c, place, work.matrix, i, work.first + column, factors, epilogue)
