@@ -126,6 +126,12 @@ def test_wrong_arguments(device):
 def test_functions_found_by_name(device):
     potrf, getrf = lapack.get_lapack_funcs(("potrf", "getrf"), (np.ones((2, 2), np.complex64),))
     assert (potrf.typecode, potrf.module_name, getrf.__name__) == ("c", "flapack", "cgetrf")
+    for dtype in DTYPES.values():  # one name for all dtypes, also of complex ones
+        for found, its in zip(
+            *(x.get_lapack_funcs(("ormqr", "orgqr"), dtype=dtype) for x in (lapack, theirs)), strict=True
+        ):
+            assert (found.typecode, found.module_name) == (its.typecode, its.module_name)
+    assert lapack.get_lapack_funcs("ormqr", dtype="D") is lapack.zunmqr
 
 
 @pytest.mark.parametrize("letter", in_short(DTYPES, "s", "z"))
