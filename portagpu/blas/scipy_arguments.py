@@ -125,7 +125,7 @@ class Routine:
         if not _is_converted(found.dtype, self.dtype):
             raise DTypeError(f"{self.name} takes {self.dtype}; {name} is {found.dtype}", hint=self._hint(found, name))
         with out_of_memory(found.shape, self.dtype, f"{name}, converted,"):
-            return found.astype(self.dtype)
+            return np.asarray(found).astype(self.dtype)  # results are plain arrays also of subclasses
 
     def _hint(self, found: Any, name: str) -> str:
         if found.dtype.kind == "c":

@@ -8,6 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
+from portagpu.blas.arguments import operand_of
 from portagpu.blas.factorisations.batches import stacked
 from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.host_arrays import on_device
@@ -48,7 +49,7 @@ def target(routine: Routine, found: Any, given: Any, name: str, overwrite: Any, 
     own = isinstance(given, np.ndarray) and (
         may or found.dtype != given.dtype
     )  # what a conversion made is nobody else's
-    return found if usable and own else found.copy()
+    return found if usable and own else np.array(found, order="C")
 
 
 def folded(x: Any, stream: Stream | None) -> Any:
@@ -85,9 +86,10 @@ def right_sides(routine: Routine, b: Any, a: Any, overwrite: Any, stream: Stream
     A batch of matrices takes a batch of matrices, or of vectors, with the same leading axes. Raises `ShapeError` for
     another number of rows than the matrix has, and as `Routine.target`.
     """
-    found = routine.matrix(b, "b", batch=True)
+    given = operand_of(b, "b")
+    found = routine.matrix(given, "b", batch=True)
     batch, n = a.shape[:-2], a.shape[-1]
-    vectors = getattr(b, "ndim", 2) == 1 if not batch else found.ndim == a.ndim - 1
+    vectors = given.ndim == 1 if not batch else found.ndim == a.ndim - 1
     if not batch and found.shape[-2] != n:
         raise ShapeError(
             f"{routine.name}: b has {found.shape[-2]} rows, the matrix has {n}",

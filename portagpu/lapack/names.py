@@ -7,6 +7,9 @@ from typing import Any
 
 from portagpu.blas.names import functions_named
 
+# SciPy knows the unitary ones by the names of the orthogonal ones, so that one name serves all dtypes
+_ALIASES = {letter + "or" + name: letter + "un" + name for letter in "cz" for name in ("mqr", "gqr")}
+
 
 def get_lapack_funcs(
     names: str | Sequence[str], arrays: Sequence[Any] = (), dtype: Any = None, ilp64: bool | str = False
@@ -17,4 +20,4 @@ def get_lapack_funcs(
     ``portagpu.blas.get_blas_funcs``. Raises `UnknownOptionError` for a name that there is not, `NoILP64Error`. As
     `scipy.linalg.lapack.get_lapack_funcs`.
     """
-    return functions_named("LAPACK", "portagpu.lapack", names, arrays, dtype, ilp64, {})
+    return functions_named("LAPACK", "portagpu.lapack", names, arrays, dtype, ilp64, _ALIASES)

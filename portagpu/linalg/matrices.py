@@ -14,6 +14,7 @@ from portagpu.blas.replay.host_trace import assign_host, new_host
 from portagpu.errors import ArgumentTypeError, DTypeError, FactorisationError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import view_of
+from portagpu.runtime.arrays.overlap import host_shares_elements, shares_elements
 from portagpu.runtime.execution.stream import Stream, as_stream
 
 Array = Any
@@ -162,6 +163,11 @@ def is_simple(out: Any) -> bool:
     if out is None:
         return False
     return out.is_c_contiguous() if isinstance(out, DeviceNDArray) else bool(out.flags.c_contiguous)
+
+
+def shares(x: Array, y: Array) -> bool:
+    """Whether two arrays of one kind may have elements in common."""
+    return shares_elements(x, y) if isinstance(x, DeviceNDArray) else host_shares_elements(x, y)
 
 
 def delivered(made: Array, out: Array, stream: Stream | None) -> Array:

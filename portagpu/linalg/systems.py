@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portagpu.blas.arguments import check_scalar
+from portagpu.blas.arguments import check_scalar, operand_of
 from portagpu.blas.factorisations import cholesky as cholesky_factors
 from portagpu.blas.factorisations import lu as lu_factors
 from portagpu.blas.factorisations import refinement
@@ -14,10 +14,18 @@ from portagpu.blas.factorisations.batches import stacked
 from portagpu.blas.factorisations.triangles import clear_beyond, first_zero
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.fill import clear
+from portagpu.blas.host_arrays import are_on_device
 from portagpu.blas.level3 import triangular_solve
 from portagpu.blas.level3.triangles import identity
 from portagpu.blas.replay.calls import repeats
-from portagpu.errors import NotPositiveDefiniteError, ShapeError, SingularMatrixError, UnknownOptionError, did_you_mean
+from portagpu.errors import (
+    ArgumentTypeError,
+    NotPositiveDefiniteError,
+    ShapeError,
+    SingularMatrixError,
+    UnknownOptionError,
+    did_you_mean,
+)
 from portagpu.linalg.matrices import (
     INT32,
     Array,
@@ -31,6 +39,7 @@ from portagpu.linalg.matrices import (
     is_simple,
     new,
     run,
+    shares,
     takes_results,
 )
 from portagpu.runtime.execution.stream import Stream
@@ -105,7 +114,7 @@ class _Sides:
         check_out(out, a, self._shape, dtype, function)
         self._out, self._stream = out, stream
         is_shared = a.ndim == 2 and len(shape) > 2
-        self._folded = is_shared and left
+        self._folded, self._in_place = is_shared and left, False
         self.a_batch = () if a.ndim == 2 else self.batch
         if self._folded:
             axes = (len(shape) - 2, *range(len(shape) - 2), len(shape) - 1)
@@ -115,7 +124,9 @@ class _Sides:
             self._whole = whole
             self.array = whole.reshape((n, int(np.prod(whole.shape[1:], dtype=np.int64))))
             return
-        own = out.reshape(shape) if is_simple(out) else None
+        # the right sides are put there before the matrix is read
+        self._in_place = is_simple(out) and not shares(out, a)
+        own = out.reshape(shape) if self._in_place else None
         self._whole = copy_of(columns, shape, dtype, stream, own)
         rows = int(np.prod(shape[:-1], dtype=np.int64))
         self.array = self._whole.reshape((rows, n)) if is_shared else stacked(self._whole)
@@ -123,7 +134,7 @@ class _Sides:
     def result(self) -> Array:
         """The solutions, of b's shape."""
         made = self._whole.transpose(self._back) if self._folded else self._whole
-        if self._out is not None and is_simple(self._out) and not self._folded:
+        if self._in_place:
             return self._out
         return delivered(made if self._folded else made.reshape(self._shape), self._out, self._stream)
 
@@ -160,7 +171,7 @@ def solve(
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `SingularMatrixError`,
     `NotPositiveDefiniteError`, `OutOfMemoryError`.
     """
-    if assume_a not in _ASSUMED:
+    if assume_a not in tuple(_ASSUMED):  # lists have no hash
         near = did_you_mean(str(assume_a), _ASSUMED)
         raise UnknownOptionError(f"solve: assume_a is {assume_a!r}", hint=f"{near}general or positive definite")
     (a, b), dtype = arrays_of("solve", a=a, b=b)
@@ -287,18 +298,15 @@ def lu_solve(
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
     """
     op = _trans("lu_solve", trans)
-    lu, pivots = factors
+    try:
+        lu, pivots = factors
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(
+            f"lu_solve: factors is a {type(factors).__name__}, not lu and pivots", hint="pass what lu_factor returned"
+        ) from None
     (lu, b), dtype = arrays_of("lu_solve", lu=lu, b=b)
     check_matrix(lu, "lu", "lu_solve", square=True)
-    if (
-        pivots.dtype != INT32
-        or pivots.shape != lu.shape[:-1]
-        or isinstance(pivots, np.ndarray) != isinstance(lu, np.ndarray)
-    ):
-        raise ShapeError(
-            f"lu_solve: pivots of shape {pivots.shape} and {pivots.dtype} for lu of {lu.shape}",
-            hint="pass what lu_factor returned",
-        )
+    pivots = _pivots(pivots, lu)
     sides = _Sides("lu_solve", lu, b, dtype, out, stream)
     n = lu.shape[-1]
     held = stacked(_readable(lu, (*sides.a_batch, n, n), dtype, stream))
@@ -430,8 +438,30 @@ def _readable(x: Array, shape: tuple[int, ...], dtype: np.dtype[Any], stream: St
     return copy_of(x, shape, dtype, stream)
 
 
+def _pivots(given: Any, lu: Array) -> Array:
+    """Pivots of `lu_factor`, int32, where its factors are: NumPy's may have another dtype, and are checked.
+
+    Raises `ShapeError`, `ArgumentTypeError`.
+    """
+    pivots, n = operand_of(given, "pivots"), lu.shape[-1]
+    is_there = are_on_device({"lu": lu, "pivots": pivots}, "lu_solve")
+    if pivots.shape != lu.shape[:-1] or (pivots.dtype != INT32 if is_there else pivots.dtype.kind not in "iu"):
+        raise ShapeError(
+            f"lu_solve: pivots of shape {pivots.shape} and {pivots.dtype} for lu of {lu.shape}",
+            hint="pass what lu_factor returned",
+        )
+    if is_there:
+        return pivots
+    if pivots.size and (pivots.min() < 0 or pivots.max() >= n):
+        raise ShapeError(
+            f"lu_solve: pivots are rows from {pivots.min()} to {pivots.max()}, the matrix has {n}",
+            hint="pass what lu_factor returned: pivots count rows from 0",
+        )
+    return pivots.astype(INT32)  # a copy, which calls that are recorded cannot have: each call is checked
+
+
 def _trans(function: str, trans: Any) -> int:
-    if trans not in _TRANS:
+    if not isinstance(trans, int | str | np.integer | np.bool_) or trans not in _TRANS:
         raise UnknownOptionError(
             f"{function}: trans is {trans!r}",
             hint="0 or 'N' leaves a as it is, 1 or 'T' transposes, 2 or 'C' conjugates, too",

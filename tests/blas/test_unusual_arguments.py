@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import portagpu
-from portagpu import cuda, errors
+from portagpu import blas, cuda, errors, lapack
 from portagpu.blas import dgemm
 from portagpu.device import working_devices
 
@@ -71,6 +71,24 @@ def test_masked_elements_are_refused(device):
         with pytest.raises(errors.ArgumentTypeError, match=r"masked elements.*\n.*filled"):
             portagpu.matmul(*arguments)
     assert np.array_equal(portagpu.matmul(np.ma.masked_array(x, mask=False), x), x @ x)
+
+
+class Tagged(np.ndarray):
+    """A subclass of a client's."""
+
+
+@pytest.mark.parametrize("make", [lambda x: x.view(Tagged), np.ma.masked_array], ids=["subclass", "mask"])
+def test_results_are_plain_arrays_also_of_subclasses(device, make):
+    """As SciPy's: only what is overwritten is returned as it is."""
+    x, a = np.arange(1, 4, dtype=np.float32), np.tri(3, dtype=np.float32) + np.eye(3, dtype=np.float32)
+    for dtype in (np.float32, np.int8):  # a copy, and a conversion
+        y = make(x.astype(dtype))
+        assert type(blas.sgemv(1, a, x, beta=1, y=y)) is np.ndarray
+        assert type(blas.strmv(a, y)) is np.ndarray
+        assert type(lapack.spotrf(make((a @ a.T).astype(dtype)))[0]) is np.ndarray
+        assert type(lapack.spotrf(make((a @ a.T).astype(dtype)[None]))[0]) is np.ndarray
+    y = make(x)
+    assert blas.strmv(a, y, overwrite_x=1) is y
 
 
 def test_scalars_beyond_float32_are_refused(device):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.blas.arguments import operand_of
 from portagpu.blas.gemm.batching import multiply
 from portagpu.blas.gemm.triangles import multiply_by_triangle
 from portagpu.blas.host_arrays import on_device
@@ -118,7 +119,8 @@ def _trmm(
     stream: Stream | None = None,
 ) -> Array:
     matrix = routine.matrix(a, "a")
-    right = routine.matrix(b, "b")
+    whole = operand_of(b, "b")
+    right = routine.matrix(whole, "b")
     n = right.shape[option(side, "side", SIDE)]
     if min(matrix.shape) < n:
         raise ShapeError(
@@ -126,7 +128,9 @@ def _trmm(
             hint="side=0 computes op(a) @ b, side=1 b @ op(a)",
         )
     options = (side, lower, trans_a, diag)
-    return _of_triangle(routine, multiply_triangular, alpha, matrix[:n, :n], b, right, options, overwrite_b, stream)
+    matrix = matrix[:n, :n]
+    made = _of_triangle(routine, multiply_triangular, alpha, matrix, b, right, options, overwrite_b, stream)
+    return made.reshape(made.size) if whole.ndim == 1 else made  # a vector stays one, as in SciPy
 
 
 def _trsm(
@@ -144,14 +148,17 @@ def _trsm(
     stream: Stream | None = None,
 ) -> Array:
     matrix = routine.square(a, "a")
-    right = routine.matrix(b, "b")
+    whole = operand_of(b, "b")
+    right = routine.matrix(whole, "b")
     n = right.shape[option(side, "side", SIDE)]
     if matrix.shape[0] != n:
         raise ShapeError(
             f"a has shape {matrix.shape}; with side={side}, b of shape {right.shape} needs ({n}, {n})",
             hint="side=0 solves op(a) @ x = b, side=1 x @ op(a) = b",
         )
-    return _of_triangle(routine, _solution, alpha, matrix, b, right, (side, lower, trans_a, diag), overwrite_b, stream)
+    options = (side, lower, trans_a, diag)
+    made = _of_triangle(routine, _solution, alpha, matrix, b, right, options, overwrite_b, stream)
+    return made.reshape(made.size) if whole.ndim == 1 else made
 
 
 def _of_triangle(

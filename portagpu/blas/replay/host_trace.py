@@ -237,9 +237,9 @@ def new_host(shape: tuple[int, ...], dtype: np.dtype[Any]) -> HostArray:
 
 
 def copied_host(array: HostArray) -> HostArray:
-    """A copy in Fortran order."""
+    """A copy in Fortran order, a plain array also of a subclass's."""
     trace = current_trace()
-    return array.copy(order="F") if trace is None else trace.copy(array)
+    return np.array(array, order="F") if trace is None else trace.copy(array)
 
 
 def cleared_host(array: HostArray) -> None:

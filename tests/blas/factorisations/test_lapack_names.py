@@ -73,6 +73,20 @@ def test_results(device, letter):
     near(np.tril(c).copy(order="F"), getattr(theirs, letter + "potrf")(p, lower=1)[0])
 
 
+def test_right_sides_in_lists(device):
+    """A list of numbers is a vector, as an array of them, and so is the solution."""
+    a, b = np.diag([4.0, 9.0]), [8.0, 18.0]
+    lu, piv, _ = lapack.dgetrf(a)
+    for name, arguments in (
+        ("dpotrs", (np.sqrt(a), b)),
+        ("dposv", (a, b)),
+        ("dgetrs", (lu, piv, b)),
+        ("dgesv", (a, b)),
+        ("dtrtrs", (a, b)),
+    ):
+        near(getattr(lapack, name)(*arguments)[-2], getattr(theirs, name)(*arguments)[-2])
+
+
 def test_arguments_are_left_or_overwritten(device):
     a = np.asfortranarray(np.diag([4.0, 9.0]))
     before = a.copy()
@@ -112,6 +126,12 @@ def test_wrong_arguments(device):
 def test_functions_found_by_name(device):
     potrf, getrf = lapack.get_lapack_funcs(("potrf", "getrf"), (np.ones((2, 2), np.complex64),))
     assert (potrf.typecode, potrf.module_name, getrf.__name__) == ("c", "flapack", "cgetrf")
+    for dtype in DTYPES.values():  # one name for all dtypes, also of complex ones
+        for found, its in zip(
+            *(x.get_lapack_funcs(("ormqr", "orgqr"), dtype=dtype) for x in (lapack, theirs)), strict=True
+        ):
+            assert (found.typecode, found.module_name) == (its.typecode, its.module_name)
+    assert lapack.get_lapack_funcs("ormqr", dtype="D") is lapack.zunmqr
 
 
 @pytest.mark.parametrize("letter", in_short(DTYPES, "s", "z"))

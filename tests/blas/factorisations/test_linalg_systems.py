@@ -76,6 +76,26 @@ def test_results_in_arrays_of_the_caller(device):
     near(c, expected)
 
 
+@pytest.mark.parametrize("place", [np.array, cuda.to_device])
+def test_results_in_the_matrix(device, place):
+    """The right sides may be put there only after the matrix was read."""
+    a, b = matrices((6, 6)), random(np.random.default_rng(1), (6, 6), np.float64)
+    both_rows = np.stack([a, b])
+    for _ in range(3):  # calls that come again take another way
+        for function, matrix in ((linalg.solve, a), (linalg.solve_triangular, np.triu(a))):
+            held, sides = place(matrix), place(b)
+            assert function(held, sides, out=held) is held
+            near(np.asarray(held), np.linalg.solve(matrix, b))
+            near(np.asarray(sides), b)
+        held = place(a)
+        near(np.asarray(linalg.solve(held, held, out=held)), np.eye(6))
+        factors = linalg.lu_factor(place(a))
+        near(np.asarray(linalg.lu_solve(factors, place(b), out=factors.lu)), np.linalg.solve(a, b))
+        both = place(both_rows)
+        linalg.solve(both, both[1], out=both)
+        near(np.asarray(both), np.linalg.solve(both_rows, b))
+
+
 def test_results_in_arrays_of_pyopencl(device):
     """What the caller passed comes back, in factors, too, and has the results."""
     a = matrices((2, 5, 5))
@@ -192,6 +212,10 @@ def test_wrong_arguments(device):
         (errors.UnknownOptionError, "assume_a", lambda: linalg.solve(a, np.ones(3), assume_a="positive")),
         (errors.UnknownOptionError, "trans", lambda: linalg.lu_solve(linalg.lu_factor(a), np.ones(3), trans=3)),
         (errors.ShapeError, "pivots", lambda: linalg.lu_solve((a, np.zeros(2, np.int32)), np.ones(3))),
+        (errors.ShapeError, "float64", lambda: linalg.lu_solve((a, np.zeros(3)), np.ones(3))),
+        (errors.ArgumentTypeError, "not lu and pivots", lambda: linalg.lu_solve(a, np.ones(3))),
+        (errors.UnknownOptionError, "trans", lambda: linalg.lu_solve(linalg.lu_factor(a), np.ones(3), trans=[1])),
+        (errors.UnknownOptionError, "assume_a", lambda: linalg.solve(a, np.ones(3), assume_a=["general"])),
         (errors.ArgumentTypeError, "info", lambda: linalg.inv(a, info=np.zeros((), np.int64))),
         (errors.ShapeError, "info", lambda: linalg.inv(a, info=np.zeros(1, np.int32))),
     ]:
@@ -199,6 +223,20 @@ def test_wrong_arguments(device):
             call()
     with pytest.raises(AttributeError, match="no 'slove', but 'solve'"):
         _ = linalg.slove
+
+
+def test_pivots_of_other_libraries(device):
+    """As SciPy takes them: lists, other integers; those that are no rows are refused in calls that come again, too."""
+    a, b = matrices((5, 5)), np.arange(5.0)
+    lu, pivots = scipy.linalg.lu_factor(a)
+    for dtype in (np.int32, np.int64):
+        for given in (pivots.astype(dtype), pivots.astype(dtype), pivots.tolist(), pivots.astype(dtype)):
+            near(linalg.lu_solve((lu, given), b), np.linalg.solve(a, b))
+        for wrong in (5, -1):
+            with pytest.raises(errors.ShapeError, match=f"rows from {wrong} to {wrong}, the matrix has 5"):
+                linalg.lu_solve((lu, np.full(5, wrong, dtype)), b)
+    there = tuple(cuda.to_device(x).to_pyopencl() for x in (lu, pivots))
+    near(linalg.lu_solve(there, cuda.to_device(b)).copy_to_host(), np.linalg.solve(a, b))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.linalg.blas
 from level3_arrays import DTYPES, FACTORS, LETTERS, SIZES, Held, close, host, numbers, op, triangle_of, wide
 from option_pairs import in_short
 
@@ -148,6 +149,19 @@ def test_triangular_matrices(device, letter, family, sizes):
             # SciPy, too, overwrites views that are contiguous
             written = overwrite and (on_device or np.shares_memory(found, held.array))
             assert np.array_equal(held.found(), found if written else b)
+
+
+@pytest.mark.parametrize("name", ["strmm", "strsm"])
+def test_a_vector_beside_a_triangle_stays_one(device, name):
+    a, b = np.tri(4, dtype=np.float32).T + np.eye(4, dtype=np.float32), np.arange(4, dtype=np.float32)
+    expected = getattr(scipy.linalg.blas, name)(2.0, a, b)
+    assert expected.shape == (4,)
+    for given in (b, b.tolist(), b.astype(np.int8)):
+        assert np.array_equal(getattr(blas, name)(2.0, a, given), expected)
+    there = cuda.to_device(b)
+    assert np.array_equal(getattr(blas, name)(2.0, cuda.to_device(a), there).copy_to_host(), expected)
+    found = getattr(blas, name)(2.0, a, b, overwrite_b=1)
+    assert np.array_equal(found, expected) and np.shares_memory(found, b)
 
 
 @pytest.mark.parametrize("on_device", [False, True])
