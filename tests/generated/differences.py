@@ -146,7 +146,7 @@ LANGUAGE: tuple[LanguageDifference, ...] = (
     ),
     LanguageDifference(
         what="`1 + math.tanh(x)`, `1 + math.erf(x)`, in one expression, in float32",
-        kernels="on GPUs with PTX, and in vectors on CPUs, as one function: exact near 0, too (1e-9 for x = -10.4)",
+        kernels="one function: exact near 0, too (1e-9 for x = -10.4)",
         numpy="what is left of a function near -1 that was rounded: few digits, or 0",
         reason="activations are made of them; one power is a third of the instructions",
     ),

@@ -7,7 +7,6 @@ from portagpu.backends.opencl.codegen.registry import (
     EQUALITY,
     POSTFIX,
     PRODUCT,
-    SUM,
     UNARY,
     Lowered,
     Printing,
@@ -53,13 +52,10 @@ def _same(printer: Printing, expr: Operation) -> Lowered:
 
 @register("one_plus_tanh", "one_plus_erf")
 def _one_plus(printer: Printing, expr: Operation) -> Lowered:
-    """By a helper where the function alone is one; elsewhere the sum with the driver's function."""
-    kind, argument = expr.type, argument_text(printer, expr)
-    if isinstance(kind, Vector):
-        return f"{printer.helpers.use('arithmetic', expr.name, c_type(kind))}({argument})", POSTFIX
-    if printer.helpers.caps.inline_ptx:
-        return f"{printer.helpers.use('arithmetic', f'{expr.name}_ptx', 'float')}({argument})", POSTFIX
-    return f"1.0f + {expr.name.removeprefix('one_plus_')}({argument})", SUM
+    kind, name = expr.type, expr.name
+    if isinstance(kind, Scalar) and printer.helpers.caps.inline_ptx:
+        name += "_ptx"
+    return f"{printer.helpers.use('arithmetic', name, c_type(kind))}({argument_text(printer, expr)})", POSTFIX
 
 
 @register("isnan", "isinf", "isfinite", "signbit")

@@ -284,7 +284,7 @@ static inline ${h.type} ${h.name}(${h.type} x) {
 </%def>\
 <%def name="one_plus_tanh_ptx(h)">\
 static inline float ${h.name}(float x) {
-    // as `one_plus_tanh` of vectors, by the instructions for powers and reciprocals
+    // as `one_plus_tanh`, by the instructions for powers and reciprocals
     float power, inverse;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * -2.885390082f));
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(power + 1.0f));
@@ -305,7 +305,7 @@ static inline ${h.type} ${h.name}(${h.type} x) {
 </%def>\
 <%def name="one_plus_erf_ptx(h)">\
 static inline float ${h.name}(float x) {
-    // as `one_plus_erf` of vectors, by the instruction for powers
+    // as `one_plus_erf`, by the instruction for powers
     const float a = fabs(x);
     float p = 5.4272903e-07f, power;
 % for coefficient in (-1.2526266e-05, 0.00012306368, -0.00064955169, 0.0017161829, 0.00075467071, -0.028426081, 0.14862116, 0.9183771, 1.6279119):
