@@ -92,6 +92,7 @@ class Capabilities:
     diverging_nests: bool = True  # False: loops in loops that threads leave apart must not run in lanes of vectors
     cuts_subscripts: bool = True  # False: 64-bit subscripts of shared memory are converted to 32 bits, not cast
     keeps_negations: bool = True  # False: in kernels with barriers, no compiler may see that a float is negated
+    takes_all_cases: bool = True  # False: before barriers, no compiler may see tests for all values of a number
     optimised_rotations: bool = True  # the driver runs what its optimiser makes of `x << k | x >> 32 - k`
     line_directives: bool  # the driver reports the user's lines, and wants them in the text
     compiles_for_binaries: bool = False  # to hand a program's binary out the driver compiles kernels once more

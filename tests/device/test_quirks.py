@@ -28,7 +28,11 @@ def test_hints_of_known_platforms() -> None:
     )
     assert hints_for("Intel(R) OpenCL Graphics", "Intel(R) Corporation") == Hints(thread_registers=128)
     assert hints_for("Portable Computing Language", "GenuineIntel") == Hints(
-        single_barriers=False, conditional_barriers=False, compiles_for_binaries=True, max_blocks=2**32 - 1
+        single_barriers=False,
+        conditional_barriers=False,
+        takes_all_cases=False,
+        compiles_for_binaries=True,
+        max_blocks=2**32 - 1,
     )
     cuda = hints_for("NVIDIA CUDA", "NVIDIA Corporation")
     assert cuda.max_blocks_of_axis == 2**31 - 1

@@ -28,6 +28,7 @@ class Hints:
     ``diverging_nests``: False where loops in loops that threads run or leave apart are compiled wrongly.
     ``cuts_subscripts``: False where 64-bit integers that are cut to subscripts of local memory are compiled wrongly.
     ``keeps_negations``: False where threads lose negated floats over barriers.
+    ``takes_all_cases``: False where tests for all values that a number can have are compiled wrongly before a barrier.
     ``crashing_compiler``: over some valid programs the compiler ends the process that calls it.
     """
 
@@ -49,6 +50,7 @@ class Hints:
     diverging_nests: bool = True
     cuts_subscripts: bool = True
     keeps_negations: bool = True
+    takes_all_cases: bool = True
     crashing_compiler: bool = False
 
 
@@ -135,6 +137,14 @@ QUIRKS: tuple[Quirk, ...] = (
         reason="3.1 and 5.0: under a branch with a barrier, a condition that threads computed before a barrier may have"
         " the last thread's value after it, and one before the branch's first barrier that of the first thread; 3.1:"
         " what follows such a branch is compiled twice, so that nine in a row never end",
+    ),
+    Quirk(
+        match="portable computing language",
+        field="takes_all_cases",
+        value=False,
+        reason="3.1: of tests for all values that a number can have (x & 3 == 0, 1, 2, 3) LLVM makes a switch whose"
+        " default is unreachable, which the driver takes for a way out of the kernel, and the barriers after it for"
+        " conditional ones: threads take another's branch, or an assertion ends the process; issue 2113 says so of 7.1",
     ),
     Quirk(
         match="portable computing language",

@@ -116,6 +116,8 @@ def _compare_mixed(printer: Printing, expr: Operation) -> Lowered:
     symbol = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}[expr.name[-2:]]
     helper = printer.helpers.use("arithmetic", "compare_mixed", "long")
     left, right = (printer.text(a) for a in expr.args)
+    if symbol in ("==", "!="):
+        right = printer.helpers.hidden_case(f"({right})")
     first = expr.args[0].type
     if isinstance(first, Scalar) and c_type(first) == "long":
         return f"{helper}({left}, {right}) {symbol} 0", EQUALITY

@@ -75,6 +75,7 @@ class HelperSet:
         self.caps = caps
         self.has_barriers = has_barriers
         self.hides_negations = has_barriers and not caps.keeps_negations
+        self.hides_cases = has_barriers and not caps.takes_all_cases
         self._function_names = function_names
         self._views: dict[str, HelperView] = {}
         self._dtypes: set[DType] = set()
@@ -120,6 +121,14 @@ class HelperSet:
         """A barrier of the block, without the semicolon: twice where the driver needs that (docs/driver-quirks.md)."""
         call = f"barrier({memory})"
         return call if self.caps.single_barriers else f"{call}; {call}"
+
+    def hidden_case(self, text: str) -> str:
+        """An integer for which another is tested: known at the launch alone where the driver needs that.
+
+        A compiler that knows it may make a switch of tests for all values, which a driver takes for ways out of the
+        kernel (docs/driver-quirks.md).
+        """
+        return f"({text} ^ (int)(get_work_dim() >> 3))" if self.hides_cases else text
 
     def note(self, kind: Type) -> None:
         """Note that a type occurs in the program."""

@@ -132,6 +132,12 @@ class Printer:
         """Whether a comparison may become one of 32 bits: not where the driver needs a term beside it."""
         return self.helpers.caps.compares_ids or op not in (CompareOp.EQ, CompareOp.NE)
 
+    def _hidden_case(self, expr: Compare, right: str) -> str:
+        """What is compared, hidden where it is an integer that is tested for a value."""
+        kind = expr.right.type
+        is_test = expr.op in (CompareOp.EQ, CompareOp.NE) and isinstance(kind, Scalar) and kind.dtype.is_integer
+        return self.helpers.hidden_case(right) if is_test else right
+
     def text(self, expr: Expr, level: int = LOWEST) -> str:
         """C text of an expression, in parentheses where its precedence is below ``level``."""
         text, own = self._print(expr)
@@ -184,8 +190,9 @@ class Printer:
                 short = narrowed(expr, self.facts.exact) if self._may_narrow(expr.op) else None
                 if short is not None:
                     left, right = (self.subscript(e, own + 1) for e in short)
-                    return f"{left} {OPERATORS[expr.op]} {right}", own
-                text = f"{self.text(expr.left, own + 1)} {OPERATORS[expr.op]} {self.text(expr.right, own + 1)}"
+                    return f"{left} {OPERATORS[expr.op]} {self._hidden_case(expr, right)}", own
+                right = self._hidden_case(expr, self.text(expr.right, own + 1))
+                text = f"{self.text(expr.left, own + 1)} {OPERATORS[expr.op]} {right}"
                 return self._guarded(expr, text, own)
             case Logical():
                 own = _LOGICAL_LEVEL[expr.op]

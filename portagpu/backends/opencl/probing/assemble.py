@@ -85,6 +85,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         diverging_nests=hints.diverging_nests,
         cuts_subscripts=hints.cuts_subscripts,
         keeps_negations=hints.keeps_negations,
+        takes_all_cases=hints.takes_all_cases,
         crashing_compiler=hints.crashing_compiler,
         optimised_rotations=not hints.lacks_rotations,
         max_registers_option=results.max_registers_option,
