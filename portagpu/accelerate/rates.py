@@ -75,11 +75,14 @@ def _byte(works: Sequence[Work], times: Sequence[float]) -> float:
 
     A call takes some time whatever it does, which is neither of a byte nor of arithmetic: on a GPU half a millisecond.
     """
-    facts = np.array([[1.0, work.bytes, work.flops] for work in works])
-    _, found, _ = np.linalg.solve(facts, np.array(times))
-    _, thin, cube = works
+    start, thin, cube = works
+    # differences from the first, which takes that time, too
+    thin_bytes, thin_flops, thin_seconds = thin.bytes - start.bytes, thin.flops - start.flops, times[1] - times[0]
+    cube_bytes, cube_flops, cube_seconds = cube.bytes - start.bytes, cube.flops - start.flops, times[2] - times[0]
+    determinant = thin_bytes * cube_flops - cube_bytes * thin_flops
+    found = (thin_seconds * cube_flops - cube_seconds * thin_flops) / determinant
     limits = _SHARE * times[1] / thin.bytes, (1 - _SHARE) * times[2] / cube.bytes
-    return float(min(max(found, limits[0]), limits[1]))
+    return min(max(found, limits[0]), limits[1])
 
 
 @dataclass(frozen=True, slots=True)
