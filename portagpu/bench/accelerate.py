@@ -1,11 +1,12 @@
 """NumPy programs with and without `portagpu.accelerate`: the same results, and the times of both.
 
 Run as ``python -m portagpu.bench.accelerate [DEVICE]``. The programs of `numpy_programs` take turns with and without;
-what they return must agree within rounding.
+what they return must agree within rounding. Entering and leaving a block, once a program, is told apart.
 """
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 import time
 from dataclasses import dataclass
@@ -27,11 +28,15 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gain:
-    """Seconds of a program without and with, medians of turns, and by how much what they return differs."""
+    """Seconds of a program without and within a block, medians of turns, and by how much what they return differs.
+
+    ``around``: seconds of entering and leaving the block.
+    """
 
     name: str
     numpy_seconds: float
     seconds: float
+    around: float
     difference: float  # relative to the largest value
     report: Report
 
@@ -45,6 +50,7 @@ def measure(name: str, x: Array, device: DeviceRecord, rounds: int = _ROUNDS) ->
     """Run a program with and without, in turns."""
     program = PROGRAMS[name]
     times: dict[bool, list[float]] = {False: [], True: []}
+    around: list[float] = []
     block = accelerate(device=device)
     results: dict[bool, Array] = {}
     for turn in range(rounds + _NOT_WARM):
@@ -52,18 +58,20 @@ def measure(name: str, x: Array, device: DeviceRecord, rounds: int = _ROUNDS) ->
             block = accelerate(device=device)  # whose report is of what is timed
         for accelerated in (False, True):
             begin = time.perf_counter()
-            if accelerated:
-                with block:
-                    results[accelerated] = program(x)
-            else:
+            with block if accelerated else contextlib.nullcontext():
+                entered = time.perf_counter()
                 results[accelerated] = program(x)
+                left = time.perf_counter()
             if turn >= _NOT_WARM:
-                times[accelerated].append(time.perf_counter() - begin)
+                times[accelerated].append(left - entered)
+                if accelerated:
+                    around.append(time.perf_counter() - begin - (left - entered))
     scale = float(np.abs(results[False]).max())
     return Gain(
         name=name,
         numpy_seconds=statistics.median(times[False]),
         seconds=statistics.median(times[True]),
+        around=statistics.median(around),
         difference=float(np.abs(results[True] - results[False]).max()) / scale,
         report=block.report(),
     )
@@ -86,7 +94,8 @@ def main(selector: str | None, rows: int, axes: int, reports: bool) -> None:
         verdict = "the same results" if gain.agrees else "OTHER RESULTS"
         click.echo(
             f"{name:22}NumPy {gain.numpy_seconds:7.3f} s, accelerated {gain.seconds:7.3f} s: "
-            f"{gain.numpy_seconds / gain.seconds:5.2f} times as fast, {verdict} (within {gain.difference:.1e})"
+            f"{gain.numpy_seconds / gain.seconds:5.2f} times as fast, {verdict} (within {gain.difference:.1e}); "
+            f"to enter and leave: {gain.around:.3f} s"
         )
         if reports:
             click.echo(f"{gain.report}\n")
