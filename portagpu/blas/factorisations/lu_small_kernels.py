@@ -16,6 +16,7 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.factorisations.lu_kernels import largest_of_lanes, magnitude
+from portagpu.blas.level3.quad_kernels import from_lane
 
 _LANES = 32
 _ALL = 0xFFFFFFFF
@@ -93,14 +94,6 @@ def _store(x, tile, a, start, group, lane, at, height, width, own, plan: cuda.co
 
 
 @cuda.jit(device=True)
-def _from_lane(value, lane, plan: cuda.constexpr):
-    """Another thread's value."""
-    if plan.is_complex:
-        return complex(cuda.shfl_sync(_ALL, value.real, lane), cuda.shfl_sync(_ALL, value.imag, lane))
-    return cuda.shfl_sync(_ALL, value, lane)
-
-
-@cuda.jit(device=True)
 def _pivot_place(size, at, j, plan: cuda.constexpr):
     """The place of the largest of a matrix's magnitudes, -1 where a thread has none; ``at``: a thread's own place."""
     _, place = largest_of_lanes(size, at if size >= 0 else j, plan.doublings)
@@ -151,14 +144,14 @@ def factor_small_matrices(a, m, n, count, pivots, info, plan: cuda.constexpr):
             elif at == j:
                 at = place
             pivot_row = place if np.int32(lane) == j else pivot_row
-            pivot = _from_lane(x[j], holder, plan)
+            pivot = from_lane(x[j], holder, plan.is_complex)
             if pivot == 0 and failed == 0:
                 failed = np.int32(j + 1)
             below = at > j and pivot != 0
             if below:
                 x[j] = x[j] / pivot
             for w in cuda.unroll(range(j + 1, rows)):
-                top = _from_lane(x[w], holder, plan)
+                top = from_lane(x[w], holder, plan.is_complex)
                 if below:
                     x[w] -= x[j] * top
     _store(x, tile, a, start, group, lane, at, height, width, own, plan)

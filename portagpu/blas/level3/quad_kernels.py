@@ -74,9 +74,9 @@ def _stage(triangle, a, start, n, thread, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def _from_lane(value, lane, plan: cuda.constexpr):
-    """Another thread's value."""
-    if plan.is_complex:
+def from_lane(value, lane, is_complex: cuda.constexpr):
+    """The value of another thread of the warp."""
+    if is_complex:
         return complex(cuda.shfl_sync(_ALL, value.real, lane), cuda.shfl_sync(_ALL, value.imag, lane))
     return cuda.shfl_sync(_ALL, value, lane)
 
@@ -87,7 +87,7 @@ def _find_four(x, found, strip: cuda.constexpr, triangle, lane, plan: cuda.const
     kind = type(lane)
     own = lane % np.int32(QUAD)
     for q in cuda.unroll(range(QUAD)):
-        found[q] = _from_lane(x[strip], lane - own + np.int32(q), plan)
+        found[q] = from_lane(x[strip], lane - own + np.int32(q), plan.is_complex)
     for q in cuda.unroll(range(QUAD)):
         for p in cuda.unroll(range(q)):
             factor = triangle[_place(kind(strip * QUAD + q), kind(strip * QUAD + p), plan)]
