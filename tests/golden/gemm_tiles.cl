@@ -21,17 +21,17 @@ static inline float4 u_load_(__global const float* lines_memory_, int lines_memo
     return *(__global const float4*)(lines_memory_ + pg_wrap_index_int(lines_start_ + row_ * lines_pitch_ + column_, lines_memory_1_));
 }
 
-// 25: def multiply_add(x, y, z, whole: cuda.constexpr):
+// 21: def multiply_add(x, y, z, whole: cuda.constexpr):
 static inline float multiply_add_(float x, float y, float z) {
-    // 29: return cuda.fma(x, y, z)
+    // 25: return cuda.fma(x, y, z)
     return fma(x, y, z);
 }
 
-// 141: def store_vector(total, c, place, matrix, row, column, factors, epilogue, aligned: cuda.constexpr):
+// 137: def store_vector(total, c, place, matrix, row, column, factors, epilogue, aligned: cuda.constexpr):
 static inline void store_vector_(float4 total_, __global float* c, int c_1_, int place_, int matrix_, int row_, int column_, float factors_alpha_, float factors_beta_) {
-    // 143: value = epilogue.scaled(total)
+    // 139: value = epilogue.scaled(total)
     float4 value_ = total_;
-    // 153: cuda.vstore(epilogue.stored(value), c, place, aligned=aligned)
+    // 149: cuda.vstore(epilogue.stored(value), c, place, aligned=aligned)
     *(__global float4*)(c + (place_ < 0 ? place_ + c_1_ : place_)) = value_;
 }
 

@@ -16,10 +16,6 @@ import numpy as np
 from portagpu import cuda
 from portagpu.blas.gemm.core.kernel_arguments import ALPHA_AND_BETA, BETA_UNLESS_ZERO, SUM, Order
 
-SMALL = (1 << 30) - 1
-"""Bits of rows and columns that a caller's function gets: with no others set, compilers know that its subscripts do not
-count from the end."""
-
 
 @cuda.jit(device=True)
 def multiply_add(x, y, z, whole: cuda.constexpr):

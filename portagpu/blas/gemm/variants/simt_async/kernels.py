@@ -38,10 +38,13 @@ from portagpu.blas.gemm.kernels.async_copy import (
     front_at,
     part_of_tile,
 )
-from portagpu.blas.gemm.kernels.epilogue import SMALL, finished_element, store_neighbours
+from portagpu.blas.gemm.kernels.epilogue import finished_element, store_neighbours
 from portagpu.blas.gemm.kernels.split_k import Share, Team, add_parts
 from portagpu.blas.gemm.kernels.stream_k import part_of, start_of
 from portagpu.blas.gemm.kernels.tile_order import span_of, tile_at
+
+# bits of rows and columns: compilers then know that no subscript of a caller's function counts from the end
+_NUMBERS = (1 << 31) - 1
 
 
 class Plan(NamedTuple):
@@ -90,10 +93,10 @@ def _finish(acc, first: cuda.constexpr, c, product, corner, extents, factors, ep
     corner: row and column of the thread's first.
     """
     for i in cuda.unroll(range(first, first + 4)):
-        row = np.uint32(min(corner[0] + (i // 4 * 16 + i % 4), extents.m - 1)) & np.uint32(SMALL)
+        row = np.uint32(min(corner[0] + (i // 4 * 16 + i % 4), extents.m - 1)) & np.uint32(_NUMBERS)
         line = product * c.batch + row * c.pitch
         for j in cuda.unroll(range(plan.thread_n)):
-            column = np.uint32(min(corner[1] + (j // 4 * 32 + j % 4), extents.n - 1)) & np.uint32(SMALL)
+            column = np.uint32(min(corner[1] + (j // 4 * 32 + j % 4), extents.n - 1)) & np.uint32(_NUMBERS)
             place = line + column
             acc[i, j] = finished_element(acc[i, j], c.memory, place, product, row, column, factors, epilogue)
 

@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.gemm.kernels.epilogue import SMALL, divided, finished_element, packed_pair, store_element
+from portagpu.blas.gemm.kernels.epilogue import divided, finished_element, packed_pair, store_element
 
 _ROWS = 16  # of a warp
+# bits of a warp's first row and column: compilers then know that no subscript of a function counts from the end
+_SMALL = (1 << 30) - 1
 
 
 class Result(NamedTuple):
@@ -91,7 +93,7 @@ def _finish_whole(memory, place, c, corner, exponents, lane, factors, epilogue, 
     at_once = 32 // across  # rows
     values = cuda.local.array((_ROWS // at_once, 2), plan.sums)
     # none is stored before the last is there, so that what the calls load overlaps
-    first_row, first_column = corner.row & np.uint32(SMALL), corner.column & np.uint32(SMALL)
+    first_row, first_column = corner.row & np.uint32(_SMALL), corner.column & np.uint32(_SMALL)
     column = first_column + lane % np.uint32(across) * np.uint32(2)
     for i in cuda.unroll(range(_ROWS // at_once)):
         line = np.uint32(i * at_once) + lane // np.uint32(across)
