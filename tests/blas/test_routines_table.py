@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 
 import numpy as np
@@ -9,7 +10,6 @@ import pytest
 
 from portagpu import blas, cuda, lapack, linalg
 from portagpu.blas.gemm.selection.registry import REGISTRY as GEMM
-from portagpu.blas.gemm.variants.block.variant import BlockVariant
 from portagpu.blas.level1.selection import MAP_REGISTRY, SUM_REGISTRY
 from portagpu.blas.level2.bands.selection import REGISTRY as BANDS
 from portagpu.blas.level2.products.selection import REGISTRY as PRODUCTS
@@ -69,23 +69,19 @@ def arguments(function):
 @pytest.mark.one_device(fast=True)
 def test_routines_use_the_tunables_that_are_said(device, monkeypatch):
     used = set()
-    run_triangle = BlockVariant.run_triangle
-
-    def told_of_triangles(*given, **options):
-        used.add("gemm")
-        return run_triangle(*given, **options)
 
     def told(name, run):
-        def call(self, config, given):
+        @functools.wraps(run)
+        def call(*given, **options):
             used.add(name)
-            return run(self, config, given)
+            return run(*given, **options)
 
         return call
 
     for name, registry in REGISTRIES.items():
-        for variant in registry.variants:
-            monkeypatch.setattr(type(variant), "run", told(name, type(variant).run))
-    monkeypatch.setattr(BlockVariant, "run_triangle", told_of_triangles)
+        for variant in {type(variant) for variant in registry.variants}:
+            for method in [method for method in dir(variant) if method.startswith("run")]:  # run_triangle ..., too
+                monkeypatch.setattr(variant, method, told(name, getattr(variant, method)))
     for functions in families(blas).values():
         for function in functions:
             if function.typecode in "sc":
