@@ -13,8 +13,10 @@ import numpy as np
 
 from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.refinement_kernels import compare_columns, convert, sum_rows
+from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
+from portagpu.blas.level3.tiles import along, threads_for, tiles_of
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
 
@@ -85,8 +87,11 @@ def _made(like: DeviceNDArray, dtype: np.dtype[Any]) -> DeviceNDArray:
 
 def _convert(source: DeviceNDArray, target: DeviceNDArray, stream: Stream, *, adds: bool = False) -> None:
     """Enqueue `convert`."""
+    if not along(target):
+        source, target = swapped(source), swapped(target)
     n, m = target.shape[-2:]
-    kind = index_kind(source, target)
-    convert[-(-target.size // _THREADS), _THREADS, stream](
-        strided(source, kind), strided(target, kind), kind(n), kind(m), kind(batch_of(target)), adds, target.dtype.type
+    kind, threads, count = index_kind(source, target), threads_for(target.context.capabilities), batch_of(target)
+    convert[tiles_of(n) * tiles_of(m) * count, threads.total, stream](
+        *(strided(source, kind), strided(target, kind), kind(n), kind(m), kind(count)),
+        *(adds, target.dtype.type, along(target), threads),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from portagpu import cuda
+from portagpu.blas.level3.tiles import place, thread_of, tile_of_matrix
 
 
 @cuda.jit(device=True)
@@ -16,16 +17,32 @@ def _size(value, is_complex: cuda.constexpr):
 
 
 @cuda.jit
-def convert(source, target, n, m, count, adds: cuda.constexpr, number: cuda.constexpr):
-    """``target = source``, or with ``adds`` ``target += source``, in the target's type; a thread for each element."""
+def convert(
+    source,
+    target,
+    n,
+    m,
+    count,
+    adds: cuda.constexpr,
+    number: cuda.constexpr,
+    along: cuda.constexpr,
+    threads: cuda.constexpr,
+):
+    """``target = source``, or with ``adds`` ``target += source``, in the target's type.
+
+    source, target: each a `Strided`, neighbours of a row of the target are so in memory if ``along``. A block for each
+    tile of each matrix, with ``threads``.
+    """
     kind = type(n)
-    i = kind(cuda.blockIdx.x) * kind(cuda.blockDim.x) + kind(cuda.threadIdx.x)
-    row, column = i // m, i % m
-    matrix, row = row // n, row % n
-    if matrix < count:
-        value = number(source.memory[source.first + matrix * source.batch + row * source.down + column * source.right])
-        at = target.first + matrix * target.batch + row * target.down + column * target.right
-        target.memory[at] = target.memory[at] + value if adds else value
+    matrix, row0, column0, height, width = tile_of_matrix(n, m, count)
+    begin, first = source.first + matrix * source.batch, target.first + matrix * target.batch
+    across, down = thread_of(kind, threads)
+    for line in range(down, height, kind(threads.lines)):
+        for step in range(across, width, kind(threads.across)):
+            row, column = row0 + line, column0 + step
+            value = number(source.memory[place(source, begin, row, column, False)])
+            at = place(target, first, row, column, along)
+            target.memory[at] = target.memory[at] + value if adds else value
 
 
 @cuda.jit

@@ -9,10 +9,9 @@ from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.gemm.triangles import multiply_triangle
 from portagpu.blas.level3.strided_memory import Strided, index_kind, strided
+from portagpu.blas.level3.tiles import threads_for, tiles_of
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
-
-_THREADS = 128
 
 
 def subtract_product(c: DeviceNDArray, x: DeviceNDArray, y: DeviceNDArray, stream: Stream, size: int) -> None:
@@ -99,8 +98,8 @@ def _subtract_triangles(target: Strided, c: DeviceNDArray, products: DeviceNDArr
     """Enqueue `subtract_triangles`; of the last matrix only so many rows are there."""
     count, n = products.shape[:2]
     kind = type(target.first)
-    threads = min(_THREADS, c.context.capabilities.max_work_group_size)
-    subtract_triangles[-(-count * n * n // threads), threads, stream](
+    threads = threads_for(c.context.capabilities)
+    subtract_triangles[tiles_of(n) ** 2 * count, threads.total, stream](
         target,
         strided(products, kind),
         kind(n),
@@ -108,4 +107,5 @@ def _subtract_triangles(target: Strided, c: DeviceNDArray, products: DeviceNDArr
         kind(count),
         c.dtype.kind == "c",
         order_of(c) != "F",
+        threads,
     )

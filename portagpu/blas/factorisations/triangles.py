@@ -7,6 +7,7 @@ from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
+from portagpu.blas.level3.tiles import along, threads_for, tiles_of
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
@@ -20,10 +21,9 @@ def clear_beyond(a: DeviceNDArray, stream: Stream, *, lower: bool, unit_diagonal
     if order_of(a) == "F":
         a, lower = swapped(a), not lower
     n, m = a.shape[-2:]
-    kind = index_kind(a)
-    threads = min(_THREADS, a.context.capabilities.max_work_group_size)
-    clear_triangles[-(-a.size // threads), threads, stream](
-        strided(a, kind), kind(n), kind(m), kind(batch_of(a)), lower, unit_diagonal
+    kind, threads, count = index_kind(a), threads_for(a.context.capabilities), batch_of(a)
+    clear_triangles[tiles_of(n) * tiles_of(m) * count, threads.total, stream](
+        strided(a, kind), kind(n), kind(m), kind(count), lower, unit_diagonal, along(a), threads
     )
 
 
@@ -46,8 +46,7 @@ def copy_triangle(
     if not lower:
         source, target = swapped(source), swapped(target)
     n = target.shape[-1]
-    kind = index_kind(source, target)
-    threads = min(_THREADS, target.context.capabilities.max_work_group_size)
-    copy_triangles[-(-target.size // threads), threads, stream](
-        strided(source, kind), strided(target, kind), kind(n), kind(batch_of(target)), diagonal
+    kind, threads, count = index_kind(source, target), threads_for(target.context.capabilities), batch_of(target)
+    copy_triangles[tiles_of(n) ** 2 * count, threads.total, stream](
+        strided(source, kind), strided(target, kind), kind(n), kind(count), diagonal, threads
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from portagpu import cuda
-from portagpu.blas.level3.tiles import TILE, inside, place, read_tile, scaled, thread_of
+from portagpu.blas.level3.tiles import TILE, place, read_tile, scaled, thread_of, tile_of_matrix
 
 NO_DIAGONAL, ROWS, COLUMNS = range(3)
 """Of a diagonal matrix in a product: there is none, it scales rows (it is on the left), or columns."""
@@ -88,13 +88,8 @@ def combine(a, b, diagonal, target, sizes, alpha, beta, plan: cuda.constexpr):
     kind = type(rows)
     threads = plan.threads
     tile = cuda.shared.array((TILE, TILE + 1), plan.number) if plan.tile == SHARED_TILE else _own_tile(plan)
-    across = (columns + kind(TILE - 1)) // kind(TILE)
-    blocks = (rows + kind(TILE - 1)) // kind(TILE) * across
-    block = kind(cuda.blockIdx.x)
-    matrix = min(block // blocks, count - kind(1))
-    own = block - matrix * blocks
-    row0, column0 = own // across * kind(TILE), own % across * kind(TILE)
-    extents = inside(rows, row0), inside(columns, column0)
+    matrix, row0, column0, height, width = tile_of_matrix(rows, columns, count)
+    extents = height, width
     thread = thread_of(kind, threads)
     x, y = thread
     starts = a.first + matrix * a.batch, b.first + matrix * b.batch

@@ -77,6 +77,21 @@ def inside(n, first):
 
 
 @cuda.jit(device=True)
+def tile_of_matrix(n, m, count):
+    """This block's tile of matrices of n rows and m columns: the matrix, the tile's first row and column, and how many
+    it has. The grid is one-dimensional: of each matrix, a block for each tile.
+    """
+    kind = type(n)
+    across = (m + kind(TILE - 1)) // kind(TILE)
+    blocks = (n + kind(TILE - 1)) // kind(TILE) * across
+    block = kind(cuda.blockIdx.x)
+    matrix = min(block // blocks, count - kind(1))
+    own = block - matrix * blocks
+    row0, column0 = own // across * kind(TILE), own % across * kind(TILE)
+    return matrix, row0, column0, inside(n, row0), inside(m, column0)
+
+
+@cuda.jit(device=True)
 def read_tile(tile, matrix, start, corner, extents, thread, is_along: cuda.constexpr, threads: cuda.constexpr):
     """``tile[r, c] = matrix[corner[0] + r, corner[1] + c]``, as many as ``extents`` says."""
     kind = type(start)

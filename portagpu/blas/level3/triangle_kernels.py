@@ -12,7 +12,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from portagpu import cuda
-from portagpu.blas.level3.tiles import TILE, inside, place, read_tile, scaled, thread_of, tile_of_triangle
+from portagpu.blas.level3.tiles import (
+    TILE,
+    inside,
+    place,
+    read_tile,
+    scaled,
+    thread_of,
+    tile_of_matrix,
+    tile_of_triangle,
+)
 
 SYMMETRIC, HERMITIAN, ZEROS = range(3)
 """What is beyond the diagonal of an expanded triangle: the transposed elements, their conjugates, or zeros."""
@@ -211,11 +220,16 @@ def update_triangle(sums, target, n, count, beta, plan: cuda.constexpr):
 
 
 @cuda.jit
-def set_identity(a, n, m, count):
-    """Ones on the diagonals of n x m matrices, zeros elsewhere; a thread for each element."""
-    kind = type(n)
-    i = kind(cuda.blockIdx.x) * kind(cuda.blockDim.x) + kind(cuda.threadIdx.x)
-    row, column = i // m, i % m
-    matrix, row = row // n, row % n
-    if matrix < count:
-        a.memory[a.first + matrix * a.batch + row * a.down + column * a.right] = 1 if row == column else 0
+def set_identity(a, n, m, count, along: cuda.constexpr, threads: cuda.constexpr):
+    """Ones on the diagonals of n x m matrices, zeros elsewhere.
+
+    a: a `Strided`, neighbours of a row of which are so in memory if ``along``. A block for each tile of each matrix,
+    with ``threads``.
+    """
+    matrix, row0, column0, height, width = tile_of_matrix(n, m, count)
+    first = a.first + matrix * a.batch
+    across, down = thread_of(type(n), threads)
+    for line in range(down, height, type(n)(threads.lines)):
+        for step in range(across, width, type(n)(threads.across)):
+            row, column = row0 + line, column0 + step
+            a.memory[place(a, first, row, column, along)] = 1 if row == column else 0

@@ -11,7 +11,7 @@ from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.level3.conjugates import conjugate_into
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
-from portagpu.blas.level3.tiles import along, factor_form, number_of, threads_for, tiles_of_triangle
+from portagpu.blas.level3.tiles import along, factor_form, number_of, threads_for, tiles_of, tiles_of_triangle
 from portagpu.blas.level3.triangle_kernels import (
     NOTHING,
     SUMS,
@@ -25,7 +25,6 @@ from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.copies import copy_strided
 from portagpu.runtime.execution.stream import Stream
 
-_THREADS = 128
 _LINE = 64  # bytes
 _SAME_SETS = 4096  # bytes: rows so far apart compete for the same sets of a CPU's first cache
 
@@ -58,10 +57,13 @@ def identity(a: DeviceNDArray, stream: Stream) -> None:
     """Enqueue ``a = 1`` for matrices, or a batch of them."""
     if a.size == 0:
         return
+    if not along(a):
+        a = swapped(a)
     n, m = a.shape[-2:]
-    kind = index_kind(a)
-    threads = min(_THREADS, a.context.capabilities.max_work_group_size)
-    set_identity[-(-a.size // threads), threads, stream](strided(a, kind), kind(n), kind(m), kind(batch_of(a)))
+    kind, threads, count = index_kind(a), threads_for(a.context.capabilities), batch_of(a)
+    set_identity[tiles_of(n) * tiles_of(m) * count, threads.total, stream](
+        strided(a, kind), kind(n), kind(m), kind(count), along(a), threads
+    )
 
 
 def expanded(

@@ -24,6 +24,8 @@ from portagpu import cuda
 from portagpu.blas.gemm.kernels.epilogue import multiply_add, store_element, store_vector
 
 _ONE = (1, 1, 1)
+_ROWS_AHEAD = 8  # that packing asks for
+_LINES_AHEAD = 4
 
 
 class Block(NamedTuple):
@@ -47,14 +49,13 @@ class BlockPlan(NamedTuple):
     """What is known when the kernel is compiled.
 
     ``transposed``, ``b_transposed``: columns of the operand have unit steps. If a is ``copied``, there is ``room`` for
-    so many elements, in lines that are ``apart``. ``whole``: sums are integers. ``part``: of c, `WHOLE` and so on;
+    so many elements of it. ``whole``: sums are integers. ``part``: of c, `WHOLE` and so on;
     ``part_of_b``: of b, which is square then.
     """
 
     tile_m: int
     vectors_n: int
     group_m: int
-    apart: int
     room: int
     whole: bool
     transposed: bool
@@ -84,6 +85,9 @@ def pack_panel(
     lanes = vector.lanes
     if along:
         for line in range(lines):
+            ahead = start + min(line + _LINES_AHEAD, lines - 1) * pitch
+            for k in range(begin, end, type(end)(lanes)):
+                cuda.prefetch(flat, ahead + k)
             for k in range(begin, end):
                 packed[matrix, panel, k, line] = flat[start + line * pitch + k]
         for line in range(lines, type(lines)(tile)):
@@ -91,6 +95,10 @@ def pack_panel(
                 packed[matrix, panel, k, line] = 0
     elif lines == tile:
         for k in range(begin, end):
+            # rows are pages apart, where processors fetch nothing ahead
+            ahead = start + min(k + _ROWS_AHEAD, end - 1) * pitch
+            for part in cuda.unroll(range(tile // lanes)):
+                cuda.prefetch(flat, ahead + part * lanes)
             for part in cuda.unroll(range(tile // lanes)):
                 values = vector(cuda.vload(flat, start + k * pitch + part * lanes, lanes))
                 cuda.vstore(values, packed, (matrix, panel, k, part * lanes), aligned=True)
@@ -227,17 +235,36 @@ def pack_symmetric(
 
 
 @cuda.jit(device=True)
-def copy_lines(flat, block, start, pitch, count, whole, length, apart: cuda.constexpr, vector: cuda.constexpr):
-    """Copy ``length`` elements of each of ``count`` lines; of lines from ``whole`` on, which are none, the last one."""
-    lanes = vector.lanes
-    for line in range(count):
-        source = start + min(line, whole - 1) * pitch
-        target = line * apart
-        vectors = length // lanes * lanes
-        for i in range(type(count)(0), vectors, type(count)(lanes)):
-            cuda.vstore(vector(cuda.vload(flat, source + i, lanes)), block, target + i)
-        for i in range(vectors, length):
-            block[target + i] = flat[source + i]
+def copy_tiles(
+    flat, tiles, start, pitch, rows, depth, tile_m: cuda.constexpr, across: cuda.constexpr, line: cuda.constexpr
+):
+    """Copy ``depth`` elements of each of some rows as they are met: ``tiles[(tile * depth + k) * tile_m + i]``.
+
+    Neighbours in a column lie side by side if ``across``, else those in a row. Rows that a tile lacks are left as they
+    are if ``across``, and so are the sums that use them, which nobody sees; else they are the last one's.
+    """
+    kind = type(rows)
+    if across:
+        whole = rows // tile_m * tile_m
+        for k in range(depth):
+            source = start + k * pitch
+            ahead = start + min(k + _ROWS_AHEAD, depth - 1) * pitch
+            for first in range(kind(0), rows, kind(line)):
+                cuda.prefetch(flat, ahead + first)
+            for first in range(kind(0), whole, kind(tile_m)):
+                target = first * depth + k * tile_m
+                for i in cuda.unroll(range(tile_m)):
+                    tiles[target + i] = flat[source + first + i]
+            for i in range(rows - whole):
+                tiles[whole * depth + k * tile_m + i] = flat[source + whole + i]
+    else:
+        lines = cuda.local.array(tile_m, np.uint64)
+        for first in range(kind(0), rows, kind(tile_m)):
+            for i in cuda.unroll(range(tile_m)):
+                lines[i] = np.uint64(start + min(first + i, rows - 1) * pitch)
+            for k in range(depth):
+                for i in cuda.unroll(range(tile_m)):
+                    tiles[(first * depth + k * tile_m) + i] = flat[lines[i] + np.uint64(k)]
 
 
 @cuda.jit(device=True)
@@ -284,7 +311,7 @@ def multiply_block(
     depth, vectors_n * lanes). a, b, c: each a `Matrix`, rows with unit steps, or columns of those that are transposed,
     in flat memory; block: a `Block`; plan: a `BlockPlan`.
     """
-    tile_m, vectors_n, group_m, apart, room, whole, transposed, copied, packs, b_transposed, part_of_c, part_of_b = plan
+    tile_m, vectors_n, group_m, room, whole, transposed, copied, packs, b_transposed, part_of_c, part_of_b = plan
     lanes = vector.lanes
     tile_n = vectors_n * lanes
     row0 = type(extents.m)(cuda.blockIdx.x) * (group_m * tile_m)
@@ -292,7 +319,7 @@ def multiply_block(
     matrix = type(block.depth)(cuda.blockIdx.z)
     matrix_b = matrix if packed_b.shape[0] > 1 else type(block.depth)(0)
     flat_a, flat_c = a.memory, c.memory
-    lines_a = cuda.shared.array(room, vector.dtype)
+    tiles_a = cuda.shared.array(room, vector.dtype)
     acc = cuda.local.array((tile_m, vectors_n), vector)
     vectors = cuda.local.array((vectors_n,), vector)
     scratch = cuda.local.array(tile_m * tile_n, vector.dtype)
@@ -332,15 +359,9 @@ def multiply_block(
         rows = min(type(extents.m)(group_rows), last_row - top)
         if not copied:
             begin = matrix * a.batch + block.first_k
-        elif transposed:
-            # columns of the block; rows beyond m are left as they are, and so are the sums that use them: nobody sees
-            # them
-            begin = matrix * a.batch + block.first_k * a.pitch + top
-            copy_lines(flat_a, lines_a, begin, a.pitch, block.depth, block.depth, rows, apart, vector)
         else:
-            begin = matrix * a.batch + top * a.pitch + block.first_k
-            padded = (rows + tile_m - 1) // tile_m * tile_m
-            copy_lines(flat_a, lines_a, begin, a.pitch, padded, rows, block.depth, apart, vector)
+            begin = matrix * a.batch + (block.first_k * a.pitch + top if transposed else top * a.pitch + block.first_k)
+            copy_tiles(flat_a, tiles_a, begin, a.pitch, rows, block.depth, tile_m, transposed, lanes)
         tiles = (rows + tile_m - 1) // tile_m
         # elements of the next panel from one to the next that a tile asks for, one with each term of its sums: 4 to 16
         # tiles together ask for every line, some more than once; fewer for lines in between, and hardware for the rest
@@ -367,6 +388,7 @@ def multiply_block(
                 part = first // tile_m * share
                 wanted = np.uint64((coming + min(part, type(part)(tile_n))) * block.depth)
                 step = np.uint64(share if part < tile_n else type(share)(0))
+                own = np.uint64(first * block.depth)
                 for i in cuda.unroll(range(tile_m)):
                     if not copied:  # of rows beyond m, the last one in their place
                         lines[i] = np.uint64(begin + (top + min(first + i, rows - 1)) * a.pitch)
@@ -380,7 +402,7 @@ def multiply_block(
                         if not copied:
                             scalar = flat_a[lines[i] + np.uint64(k)]
                         else:
-                            scalar = lines_a[first + i + k * apart] if transposed else lines_a[(first + i) * apart + k]
+                            scalar = tiles_a[own + np.uint64(k * tile_m + i)]
                         for j in cuda.unroll(range(vectors_n)):
                             acc[i, j] = multiply_add(scalar, vectors[j], acc[i, j], whole)
                 if complete:

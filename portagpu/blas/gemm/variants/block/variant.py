@@ -32,16 +32,20 @@ from portagpu.runtime.execution.context import context_of
 from portagpu.tuning.tunables.space import Axis
 
 _ALL = 1024  # panels: as many as there are
-_LINE = 64  # bytes of a cache line
 _PACKED_BYTES = 2**24  # of B's block: a share of the last-level cache
 _LAUNCHES_SECONDS = 15e-6  # of packing and multiplying
 _BLOCK_SECONDS = 40e-6  # the same for one more block: Python's share is in the way where kernels are short
 _KEPT_BYTES = 3 * 2**18  # of a group's rows of A and panels of B: a share of the second-level cache
+_ROW_CYCLES = (
+    0.04  # for a byte of A's rows that are not copied, once a panel: each is in pages and cache sets of its own
+)
 _PAGE_BYTES = 2048
 _PAGE_CYCLES = 18.0  # for 64 bytes of a line of B that is packed in short pieces; 4 x 4096 x 1024, float32, AVX-512
 _COPY_BYTES = 2**19  # of A, by a work-group
 _COPIED_BYTES = 2048  # of a row of these, at most, where c is a triangle: syrk takes a tenth less than with 4096
 _CHUNK = 64  # rows that a work-group packs
+_TILES = ((6, 4), (8, 3), (14, 2), (12, 2), (6, 2), (4, 2), (4, 3), (6, 1))
+_MANY = 64  # rows and columns from which on no tile is worth a trial that leaves half of the registers unused
 _SHARES = 16  # of a compute unit, at least, where c is a triangle and work-groups are unequal
 
 
@@ -73,17 +77,13 @@ class BlockConfig(Config):
         """Vector registers that the micro-kernel keeps live: accumulators, B, one broadcast of A."""
         return self.tile_m * self.vectors_n + self.vectors_n + 1
 
-    def apart(self, itemsize: int) -> int:
-        """Elements from one row of A's copy to the next: not a power of two, or rows would meet in one cache set."""
-        return self.depth + _LINE // itemsize
-
     def copy_bytes(self, itemsize: int) -> int:
         """Local memory for the copy of A."""
         return self.copied * self.group_m * self.tile_bytes(itemsize)
 
     def tile_bytes(self, itemsize: int) -> int:
         """Local memory for the rows of one register tile in such a copy."""
-        return self.tile_m * self.apart(itemsize) * itemsize
+        return self.tile_m * self.depth * itemsize
 
 
 def even_depth(k: int, most: int, lanes: int) -> int:
@@ -174,6 +174,8 @@ class BlockVariant(Variant):
         tiles = rows * columns * blocks * problem.batch * tile
         # nothing is computed while A is copied; what is read where it is comes from farther caches, as panels of B do
         copied = config.copied * m * k * right * problem.batch * 0.35 * item
+        if not config.copied:
+            copied = m * columns * k * problem.batch * item * _ROW_CYCLES
         panels = min(2, group_n)  # the one that is met, and the next one
         kept = (min(m, config.rows) + panels * config.tile_n) * depth * item <= _KEPT_BYTES
         # cycles for each byte: panels of B are there when they are needed, rows of A come from farther caches
@@ -196,19 +198,28 @@ class BlockVariant(Variant):
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[BlockConfig, ...]:
         """Register tiles that fill the register files of today's processors."""
-        lanes, copied = native_lanes(caps, problem.accumulator_itemsize), int(_must_copy(problem))
+        lanes = native_lanes(caps, problem.accumulator_itemsize)
         groups = (
-            *((gm, gn, 0) for gm in (16, 8) for gn in (1, 2, 4, 8, 16, _ALL)),
-            *((gm, gn, 0) for gm in (4, 2, 1) for gn in (1, 4)),  # few tiles for many cores
-            *((16, gn, 1) for gn in (1, 2, 4, 8, 16)),
+            *((gm, gn, 0, 0) for gm in (16, 8) for gn in (1, 2, 4, 8, 16, _ALL)),
+            *((gm, gn, 0, 1) for gm in (16, 8) for gn in (4, 16, _ALL)),
+            *((gm, gn, 0, 0) for gm in (4, 2, 1) for gn in (1, 4)),  # few tiles for many cores
+            *((16, gn, 1, 0) for gn in (1, 2, 4, 8, 16)),
+            *((16, gn, 1, 1) for gn in (1, 2, 4, 8, 16, _ALL)),
         )
+        most = register_count(caps)
+        tiles = [(m, v) for m, v in _TILES if m * v + v + 1 <= most]
+        if problem.m >= _MANY and problem.n >= _MANY:
+            largest = max(m * v for m, v in tiles)
+            tiles = [(m, v) for m, v in tiles if 2 * m * v > largest]
+        must_copy = _must_copy(problem)
         found = (
             BlockConfig(
                 tile_m=m, vectors_n=v, lanes=lanes, depth=depth, group_m=gm, group_n=gn, copied=copied, packs=packs
             )
-            for m, v in ((6, 4), (8, 3), (14, 2), (12, 2), (6, 2), (4, 2), (4, 3), (6, 1))
+            for m, v in tiles
             for depth in (1024, 512, 256, 128)
-            for gm, gn, packs in groups
+            for gm, gn, packs, copied in groups
+            if copied or not must_copy
         )
         return tuple(p for p in found if self.is_legal(p, problem, caps))
 
@@ -322,14 +333,12 @@ class _Work:
         # later blocks add to what is there, and the last one has the whole sums
         beta = product.beta if first_k == 0 else 1.0
         fusion = product.fusion if first_k + depth == self.k else None
-        apart = config.rows if a.transposed else config.apart(self.dtype.itemsize)
-        room = apart * (config.depth if a.transposed else config.rows) if self.copied else 1
+        room = config.depth * config.rows if self.copied else 1
         grid = (1 if packs else -(-self.m // config.rows), -(-panels // group_n), product.batch)
         plan = BlockPlan(
             tile_m=config.tile_m,
             vectors_n=config.vectors_n,
             group_m=config.rows // config.tile_m,
-            apart=apart,
             room=room,
             whole=self.found.whole,
             transposed=a.transposed,
