@@ -25,7 +25,7 @@ class Settings:
     ``data_dir``: tuning results (``PORTAGPU_DATA_DIR``); worth keeping. In both ``~`` is the home folder.
     ``disk_cache``: whether generated code and compiled programs are kept on disk (``PORTAGPU_DISK_CACHE``, default on).
     ``binaries``: whether a driver that compiles once more for a program's binary is asked for it, for the sake of later
-    processes (``PORTAGPU_BINARIES``, default on).
+    processes (``PORTAGPU_BINARIES``, default off: its own cache serves them).
     ``builds_apart``: whether programs are built in a child process where the driver's compiler is known to end the
     process that calls it (``PORTAGPU_BUILDS_APART``, default on).
     ``warnings``: whether kernels and launches that look wrong, or waste a GPU's time, warn (``PORTAGPU_WARNINGS``,
@@ -51,7 +51,7 @@ class Settings:
     data_dir: Path
     disk_cache: bool
     driver_paths: tuple[str, ...]
-    binaries: bool = True
+    binaries: bool = False
     builds_apart: bool = True
     warnings: bool = True
     shipped: bool = True
@@ -74,7 +74,7 @@ class Settings:
             data_dir=user_path(data),
             disk_cache=_flag(env, "PORTAGPU_DISK_CACHE", default=True),
             driver_paths=tuple(p for p in env.get("PORTAGPU_DRIVERS", "").split(os.pathsep) if p),
-            binaries=_flag(env, "PORTAGPU_BINARIES", default=True),
+            binaries=_flag(env, "PORTAGPU_BINARIES", default=False),
             builds_apart=_flag(env, "PORTAGPU_BUILDS_APART", default=True),
             warnings=_flag(env, "PORTAGPU_WARNINGS", default=True),
             shipped=_flag(env, "PORTAGPU_SHIPPED", default=True),

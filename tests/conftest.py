@@ -18,7 +18,6 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # hundreds of child processes
 if "PYTEST_XDIST_WORKER" in os.environ:  # NumPy's threads wait actively, on cores that other workers need
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ["PORTAGPU_WARNINGS"] = "0"  # tests are small, and a warning is an error
-os.environ.setdefault("PORTAGPU_BINARIES", "0")  # most kernels run in one process only
 os.environ["PORTAGPU_SHIPPED"] = "0"  # results for some devices must not make tests differ from others
 os.environ["PORTAGPU_DATA_DIR"] = str(Path(_folder.name, "data"))
 
