@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -20,8 +20,6 @@ from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 from portagpu.tuning.tunables.space import Axis
 
-_FAR_BYTES = 1 << 26  # of vectors that no cache of a CPU holds: there, narrow loads are the fastest by a fifth
-_NARROW = 16  # bytes of them
 _LEAST_BYTES = 16384  # of a vector that a block of one thread works on, where there are several
 
 
@@ -94,9 +92,6 @@ class MapVariant(Variant[VectorProblem, MapCall]):
     def predict(self, config: MapConfig, problem: VectorProblem, caps: Capabilities) -> float:
         """Bytes over bandwidth, as far as loads enough are under way."""
         blocks = _blocks(config, math.ceil(problem.n * problem.itemsize / config.width), config.width, caps)
-        if _is_far(problem, caps):
-            wide = replace(config, width=64, items=4)
-            return memory_seconds(wide, problem, caps, blocks) * (1 + config.width / 256) + LAUNCH_SECONDS
         return memory_seconds(config, problem, caps, blocks) + LAUNCH_SECONDS
 
     def shortlist(self, problem: VectorProblem, caps: Capabilities) -> tuple[MapConfig, ...]:
@@ -110,12 +105,11 @@ class MapVariant(Variant[VectorProblem, MapCall]):
                 for blocks in (0, 16)
             ]
         else:
-            far = [MapConfig(threads=1, width=_NARROW, items=1, blocks=16)] if _is_far(problem, caps) else []
-            found = far + [
+            found = [
                 MapConfig(threads=1, width=width, items=items, blocks=blocks)
                 for width in (max(16, caps.vector_width_float * 4), 16, 32)
                 for items in (4, 2)
-                for blocks in (4, 2, 8)
+                for blocks in (8, 4, 2)
             ]
         legal = tuple(c for c in found if self.is_legal(c, problem, caps))
         return legal or tuple(c for c in self.candidates(problem, caps) if isinstance(c, MapConfig))
@@ -139,10 +133,6 @@ class MapVariant(Variant[VectorProblem, MapCall]):
             Factors(*(number(factor) for factor in factors)),
             plan,
         )
-
-
-def _is_far(problem: VectorProblem, caps: Capabilities) -> bool:
-    return not caps.local_memory_dedicated and problem.nbytes >= _FAR_BYTES
 
 
 def _blocks(config: MapConfig, chunks: int, width: int, caps: Capabilities) -> int:

@@ -20,13 +20,15 @@ class Update(NamedTuple):
     """What is known of an update when its kernel is compiled.
 
     ``parts``: numbers of an element; ``terms`` that are added to each number. A block has ``threads_x`` threads along a
-    line and ``threads_y`` lines at a time, of vectors of type ``vector``.
+    line and ``threads_y`` lines at a time, of ``vectors`` vectors of type ``vector``; where it is one thread, that has
+    so many at a time.
     """
 
     parts: int
     terms: int
     threads_x: int
     threads_y: int
+    vectors: int
     vector: Any
     aligned: bool
 
@@ -90,7 +92,21 @@ def _update_line(m, x, own, place, begin, end, thread, extents, update):
     whole = head + (end - head) // lanes * lanes
     for c in range(begin + thread, head, kind(across)):
         m.memory[place + c] = _updated(m, x, own, place, c, extents, update)
-    for c in range(head + thread * lanes, whole, kind(across * lanes)):
+    start = head
+    if update.vectors > 1:  # of a thread that walks: some are on their way before the first one is used
+        values = cuda.local.array(update.vectors, vector)
+        step = update.vectors * lanes
+        start = head + (end - head) // step * step
+        for c in range(head, start, kind(step)):
+            for u in cuda.unroll(range(update.vectors)):
+                values[u] = vector(cuda.vload(m.memory, place + (c + u * lanes), lanes, aligned=update.aligned))
+            for t in cuda.unroll(range(update.terms)):
+                for u in cuda.unroll(range(update.vectors)):
+                    other = x.first + t * extents.columns + (c + u * lanes)
+                    values[u] = cuda.fma(vector(own[t]), vector(cuda.vload(x.memory, other, lanes)), values[u])
+            for u in cuda.unroll(range(update.vectors)):
+                cuda.vstore(values[u], m.memory, place + (c + u * lanes), aligned=update.aligned)
+    for c in range(start + thread * lanes, whole, kind(across * lanes)):
         value = vector(cuda.vload(m.memory, place + c, lanes, aligned=update.aligned))
         for t in cuda.unroll(range(update.terms)):
             given = vector(cuda.vload(x.memory, x.first + t * extents.columns + c, lanes))

@@ -24,6 +24,7 @@ from portagpu.runtime.execution.stream import Stream
 
 _THREADS = 64
 _VECTOR_BYTES = 16  # the widest load of today's GPUs
+_VECTORS = 4  # of a line that a CPU's thread has on their way
 _STRIPS = 8  # for each compute unit of a CPU
 _GPU_THREADS = (64, 4)  # of a block, along lines and across
 _GPU_LINES = 4  # of a thread
@@ -106,13 +107,13 @@ def _shape_of_blocks(
     if not caps.local_memory_dedicated:
         vector = vector_type(name, native_lanes(caps, item))
         strip = max(1, -(-lines // (max(1, caps.compute_units) * _STRIPS)))
-        return Update(1, 1, 1, 1, vector, False), (strip, max(1, columns))
+        return Update(1, 1, 1, 1, _VECTORS, vector, False), (strip, max(1, columns))
     vector = vector_type(name, _VECTOR_BYTES // item)
     aligned = memory.offset % _VECTOR_BYTES == 0 and pitch * item % _VECTOR_BYTES == 0
     threads_x, threads_y = _GPU_THREADS
     while threads_x * threads_y > caps.max_work_group_size:
         threads_x //= 2
-    update = Update(1, 1, threads_x, threads_y, vector, aligned)
+    update = Update(1, 1, threads_x, threads_y, 1, vector, aligned)
     return update, (threads_y * _GPU_LINES, threads_x * vector.lanes)
 
 
