@@ -31,7 +31,8 @@ _LINES_AHEAD = 4
 class Block(NamedTuple):
     """What a launch multiplies of b: ``depth`` rows from ``first_k`` on, ``panels_n`` panels from ``first_panel`` on.
 
-    ``group_n``: panels of a work-group.
+    ``group_n``: panels of a work-group; ``rows``: of a work-group, whole tiles, or at a time where it ``packs`` (1, or
+    0): then it has all rows.
     """
 
     first_k: Any
@@ -39,6 +40,8 @@ class Block(NamedTuple):
     depth: Any
     panels_n: Any
     group_n: Any
+    rows: Any
+    packs: Any
 
 
 WHOLE, LOWER, UPPER = range(3)
@@ -55,12 +58,10 @@ class BlockPlan(NamedTuple):
 
     tile_m: int
     vectors_n: int
-    group_m: int
     room: int
     whole: bool
     transposed: bool
     copied: bool
-    packs: bool
     b_transposed: bool
     part: int
     part_of_b: int
@@ -305,16 +306,16 @@ def multiply_block(
 ):
     """``c = alpha * a[:, first_k:first_k + depth] @ b + beta * c``, where b is the block that was packed.
 
-    A work-group computes ``plan.group_m`` tiles of ``tile_m`` rows by ``block.group_n`` panels. If it ``packs``, it
-    computes all rows, so many tiles at a time, and packs these panels first, which no other one may use; else b is not
-    read. Of a triangle of c, tiles beyond it are left out; of a triangle b, terms. packed_b: (1 or batch, panels,
-    depth, vectors_n * lanes). a, b, c: each a `Matrix`, rows with unit steps, or columns of those that are transposed,
-    in flat memory; block: a `Block`; plan: a `BlockPlan`.
+    A work-group computes ``block.rows`` rows by ``block.group_n`` panels. If it ``packs``, it computes all rows, so
+    many at a time, and packs these panels first, which no other one may use; else b is not read. Of a triangle of c,
+    tiles beyond it are left out; of a triangle b, terms; neither is packed here. packed_b: (1 or batch, panels, depth,
+    vectors_n * lanes). a, b, c: each a `Matrix`, rows with unit steps, or columns of those that are transposed, in flat
+    memory; block: a `Block`; plan: a `BlockPlan`.
     """
-    tile_m, vectors_n, group_m, room, whole, transposed, copied, packs, b_transposed, part_of_c, part_of_b = plan
+    tile_m, vectors_n, room, whole, transposed, copied, b_transposed, part_of_c, part_of_b = plan
     lanes = vector.lanes
     tile_n = vectors_n * lanes
-    row0 = type(extents.m)(cuda.blockIdx.x) * (group_m * tile_m)
+    row0 = type(extents.m)(cuda.blockIdx.x) * block.rows
     panel0 = type(block.depth)(cuda.blockIdx.y) * block.group_n
     matrix = type(block.depth)(cuda.blockIdx.z)
     matrix_b = matrix if packed_b.shape[0] > 1 else type(block.depth)(0)
@@ -323,8 +324,7 @@ def multiply_block(
     acc = cuda.local.array((tile_m, vectors_n), vector)
     vectors = cuda.local.array((vectors_n,), vector)
     scratch = cuda.local.array(tile_m * tile_n, vector.dtype)
-    group_rows = group_m * tile_m
-    last_row = extents.m if packs else min(row0 + group_rows, extents.m)
+    last_row = extents.m if block.packs > 0 else min(row0 + block.rows, extents.m)
     end_panel = min(panel0 + block.group_n, block.panels_n)
     if part_of_c != WHOLE:  # panels that have elements of the triangle in these rows
         panel0, end_panel = _panels_of_triangle(panel0, end_panel, block.first_panel, row0, last_row, tile_n, part_of_c)
@@ -332,7 +332,7 @@ def multiply_block(
             return
     last_panel = end_panel - 1
     lines = cuda.local.array(tile_m, np.uint64)  # unsigned: these subscripts never count from the end
-    if packs:
+    if part_of_c == WHOLE and part_of_b == WHOLE and block.packs > 0:
         flat_b = b.memory
         corner = matrix_b * b.batch + (block.first_k if b_transposed else block.first_k * b.pitch)
         across = b.pitch if b_transposed else type(b.pitch)(1)
@@ -355,8 +355,8 @@ def multiply_block(
                 b_transposed,
             )
     flat_packed = packed_b.ravel()
-    for top in range(row0, last_row, type(extents.m)(group_rows)):
-        rows = min(type(extents.m)(group_rows), last_row - top)
+    for top in range(row0, last_row, block.rows):
+        rows = min(block.rows, last_row - top)
         if not copied:
             begin = matrix * a.batch + block.first_k
         else:

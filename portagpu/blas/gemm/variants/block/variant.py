@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ _COPY_BYTES = 2**19  # of A, by a work-group
 _COPIED_BYTES = 2048  # of a row of these, at most, where c is a triangle: syrk takes a tenth less than with 4096
 _CHUNK = 64  # rows that a work-group packs
 _TILES = ((6, 4), (8, 3), (14, 2), (12, 2), (6, 2), (4, 2), (4, 3), (6, 1))
+_OTHER_TILE = 0.04  # of the time: what each further place in this list must save to be worth a program of its own
 _MANY = 64  # rows and columns from which on no tile is worth a trial that leaves half of the registers unused
 _SHARES = 16  # of a compute unit, at least, where c is a triangle and work-groups are unequal
 
@@ -84,6 +86,12 @@ class BlockConfig(Config):
     def tile_bytes(self, itemsize: int) -> int:
         """Local memory for the rows of one register tile in such a copy."""
         return self.tile_m * self.depth * itemsize
+
+
+@cache
+def _tiles(registers: int) -> tuple[tuple[int, int], ...]:
+    """Rows and vectors of register tiles that fit, the one that serves most problems first."""
+    return tuple((m, v) for m, v in _TILES if m * v + v + 1 <= registers)
 
 
 def even_depth(k: int, most: int, lanes: int) -> int:
@@ -193,6 +201,9 @@ class BlockVariant(Variant):
         cycles = (tiles + copied + fetched + groups * blocks * 400) * waves + packed
         strips = math.ceil(columns * config.tile_n * depth * item / _PACKED_BYTES)
         seconds = cycles / (units * clock_mhz(caps) * 1e6)
+        usual, own = _tiles(register_count(caps)), (config.tile_m, config.vectors_n)
+        if own in usual:
+            seconds *= 1.0 + _OTHER_TILE * usual.index(own)
         launches = (_LAUNCHES_SECONDS + (blocks * strips - 1) * _BLOCK_SECONDS) / (2 if config.packs else 1)
         return seconds + launches
 
@@ -206,11 +217,10 @@ class BlockVariant(Variant):
             *((16, gn, 1, 0) for gn in (1, 2, 4, 8, 16)),
             *((16, gn, 1, 1) for gn in (1, 2, 4, 8, 16, _ALL)),
         )
-        most = register_count(caps)
-        tiles = [(m, v) for m, v in _TILES if m * v + v + 1 <= most]
+        tiles = _tiles(register_count(caps))
         if problem.m >= _MANY and problem.n >= _MANY:
             largest = max(m * v for m, v in tiles)
-            tiles = [(m, v) for m, v in tiles if 2 * m * v > largest]
+            tiles = tuple((m, v) for m, v in tiles if 2 * m * v > largest)
         must_copy = _must_copy(problem)
         found = (
             BlockConfig(
@@ -338,13 +348,11 @@ class _Work:
         plan = BlockPlan(
             tile_m=config.tile_m,
             vectors_n=config.vectors_n,
-            group_m=config.rows // config.tile_m,
             room=room,
             whole=self.found.whole,
             transposed=a.transposed,
             copied=self.copied,
-            packs=packs,
-            b_transposed=b.transposed,
+            b_transposed=packs and b.transposed,
             part=self.part,
             part_of_b=self.b_as.part_of_b,
         )
@@ -354,7 +362,7 @@ class _Work:
             packed,
             matrix_of(c, self.number),
             Extents(self.number(self.m), self.number(self.n), self.number(self.k)),
-            Block(*map(self.number, (first_k, first_panel, depth, panels, group_n))),
+            Block(*map(self.number, (first_k, first_panel, depth, panels, group_n, config.rows, packs))),
             replace(product, beta=beta, fusion=fusion).factors(self.dtype.type),
             self.found.vector,
             plan,
