@@ -129,6 +129,21 @@ def test_thorough_runs_meet_all_pairs_on_each_device():
     assert len(kept) < len(rows)
 
 
+def test_slow_compilers_are_spared_pairs_in_thorough_runs_if_others_meet_them():
+    rows = [dict(zip(("device", *"abc"), v, strict=True)) for v in product((7, 8), range(6), range(6), range(3))]
+    for slow, alone in ((7, False), (7, True)):
+        tests = [Collected("test", False, **row) for row in rows if not alone or row["device"] == slow]
+        spared = pairwise.left_out(tests, frozenset({id(slow)}), thorough=True)
+        kept = Counter(test.callspec.params["device"] for test in tests if test.nodeid not in spared)
+        assert kept[slow] == 6 if not alone else kept[slow] >= 36
+        assert alone or kept[8] >= 36
+    much = pytest.mark.one_device(fast=True)
+    tests = [Collected(f"test_{n}", True, much, device=d) for n in range(100) for d in (7, 8)]
+    kept = [test for test in tests if test.nodeid not in pairwise.left_out(tests, frozenset({id(7)}), thorough=True)]
+    assert 130 < len(kept) < 170
+    assert not pairwise.left_out(tests[::2], frozenset({id(7)}), thorough=True)
+
+
 def test_targets_are_shared_among_tests():
     tests = [Collected(f"test_{n}", False, target=t) for n in range(3) for t in range(20)]
     kept = [test for test in tests if test.nodeid not in pairwise.left_out(tests)]

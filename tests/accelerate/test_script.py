@@ -76,6 +76,7 @@ def test_a_module(device, folder):
     assert found.stdout.startswith(f"__main__ {folder / 'program.py'} ['{folder / 'program.py'}', 'x = 3'] {folder}")
 
 
+@pytest.mark.thorough
 @pytest.mark.one_device
 def test_what_cannot_be_run(device, folder):
     def said(*arguments):

@@ -22,6 +22,7 @@ SHARED = (30,)  # terms of products that all tests have, which are compiled once
 WITH_BLAS = ("float32", "float64", "complex64", "complex128")
 
 
+@pytest.mark.thorough
 def test_every_dtype_is_measured(device):
     results = tuple(accuracy.measure(cuda.current_context(), (90, *SHARED), 40, peers_for(device)[0]))
     found = {(r.problem.dtype, r.problem.out_dtype, r.problem.k) for r in results}

@@ -103,6 +103,7 @@ def test_as_many_stages_as_fit(device, monkeypatch, memory, stages):
     assert check.error(multiply(step, operands)) <= 1
 
 
+@pytest.mark.thorough
 def test_shared_memory_is_as_much_as_the_kernels_declare(device):
     _, operands = make(128, 128, 64, "float32")
     for step in STEPS:

@@ -28,6 +28,7 @@ def test_each_kernel_has_its_text_in_cuda(device):
     assert set(cuda_texts.TEXTS) == {measure.task(n, device, small=True).kernel.__name__ for n in measure.TASKS}
 
 
+@pytest.mark.thorough
 def test_results_are_verified(device):
     """Right results pass each check, and a single wrong element fails it."""
     for name in measure.TASKS:

@@ -47,6 +47,7 @@ def test_a_search_and_three_states(device, tmp_path, monkeypatch):
     assert any("measuring" in text for text in told)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("short_turns")
 def test_the_models_choice_beside_shipped_results(device, tmp_path, monkeypatch):
     monkeypatch.setattr(tuned, "BACK_TO_BACK_ROUNDS", 1)

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.one_device(fast=True)  # each form has kernels of its o
 N = 1 << 13
 
 
+@pytest.mark.thorough
 def test_both_forms_are_right(device, monkeypatch):
     monkeypatch.setattr(warps, "_TURN_SECONDS", 0.0)  # each is run, not timed
     with Context.for_device(device):

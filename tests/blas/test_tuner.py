@@ -31,6 +31,7 @@ def settings(tmp_path):
     return Settings.from_environment({**os.environ, "PORTAGPU_DATA_DIR": str(tmp_path)})
 
 
+@pytest.mark.thorough
 def test_a_fresh_process_follows_a_failed_launch(device, settings, monkeypatch):
     """After a kernel has faulted some drivers refuse everything, which must not disqualify later candidates."""
     children = []
@@ -117,6 +118,7 @@ def test_every_real_dtype_is_tuned_the_same_way(device, dtype, settings):
     assert tuned.result.winner is not None and not tuned.result.failures
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("layout", "batch"), [("FC", 1), ("CF", 1), ("FF", 3)])
 def test_orders_and_batches_are_tuned(device, layout, batch, settings):
     problem = Problem(m=64, n=96, k=80, dtype="float32", a_order=layout[0], b_order=layout[1], batch=batch)

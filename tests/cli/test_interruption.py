@@ -44,6 +44,7 @@ def interrupted(*arguments, **keywords):
     raise KeyboardInterrupt
 
 
+@pytest.mark.thorough
 def test_sigterm_ends_a_search_as_ctrl_c_does(device, tmp_path):
     (tmp_path / "slow.py").write_text(SLOW)
     (tmp_path / "temporary").mkdir()
@@ -94,6 +95,7 @@ def test_folders_of_killed_processes_are_removed_and_those_of_others_stay(tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["portagpu-compiled-by_somebody"]
 
 
+@pytest.mark.thorough
 def test_ctrl_c_in_a_benchmark_tells_what_is_kept(device, tmp_path, monkeypatch):
     file, cells = tmp_path / "b.json", gemm.cells
 

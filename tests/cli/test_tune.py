@@ -27,6 +27,7 @@ pytestmark = pytest.mark.one_device(fast=True)
 TASK = TaskKey(device="d", kernel="gemm", kernel_version=1, dtype="float32", shape_class="8x8x8")
 
 
+@pytest.mark.thorough
 def test_ctrl_c_keeps_what_was_measured(device, tmp_path):
     environment = {**os.environ, "PORTAGPU_DATA_DIR": str(tmp_path)}
     command = [sys.executable, "-m", "portagpu", "tune", "gemm", "--budget", "5m", "--size", "64", "--dtype", "float32"]
@@ -107,6 +108,7 @@ def _invoke(folder, *arguments):
     return CliRunner().invoke(cli, ["tune", *arguments], env={"PORTAGPU_DATA_DIR": str(folder)}, catch_exceptions=False)
 
 
+@pytest.mark.thorough
 def test_explain_names_the_rule(device, tmp_path, monkeypatch):
     """Exactly the command line that the documents give, and what it says after tuning."""
     context = cuda.current_context()  # which the command finds already there

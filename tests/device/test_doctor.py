@@ -144,6 +144,7 @@ def test_the_diagnosis_is_printed_and_is_json(diagnosed: Diagnose, make_device: 
     assert [finding["subject"] for finding in values["findings"]] == ["[odd].so", "device 1: B (Platform)"]
 
 
+@pytest.mark.thorough
 def test_the_commands_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PORTAGPU_DEVICE", raising=False)
     runner = CliRunner()

@@ -109,6 +109,7 @@ def _hiding(platform: str) -> dict[str, str]:
     return {"POCL_DEVICES": "nothing"} if platform.startswith("Portable") else {}
 
 
+@pytest.mark.thorough
 def test_portagpu_device_names_the_same_device_when_another_driver_fails(tmp_path: Path) -> None:
     records = devices()
     hidden = next((one for one in records if one.platform.startswith("Portable")), None)

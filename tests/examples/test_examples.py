@@ -100,6 +100,7 @@ def test_check_notices_a_kernel_that_does_nothing(device, path, name, monkeypatc
         module.main(SMALL[path.stem])
 
 
+@pytest.mark.thorough
 def test_program_fails_when_its_check_does(tmp_path):
     """As a command: status 0 with a size, another one when what it computes is wrong."""
     text = (FOLDER / "scan.py").read_text(encoding="utf-8")

@@ -43,6 +43,7 @@ def test_every_folder_with_modules_is_a_package():
     assert not {folder for folder in folders if not (folder / "__init__.py").is_file()}
 
 
+@pytest.mark.thorough
 def test_a_wheel_of_it_has_every_file_and_imports(archive, tmp_path):
     build = "from setuptools import build_meta as b; import sys; print(b.build_wheel(sys.argv[1]))"
     made = subprocess.run(

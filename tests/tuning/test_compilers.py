@@ -61,6 +61,7 @@ def test_outcomes_are_those_of_a_search_without(device, tmp_path):
     assert tuning.tune(PLANTED, PROBLEM, budget=60, **options).trials == 0
 
 
+@pytest.mark.thorough
 def test_winners_are_verified(device, tmp_path):
     options = {"device": device, "budget": 300, "compilers": 1}  # seconds, of which it needs a few
     result = tuning.tune(PICKY, PROBLEM, store=tmp_path / "picky.jsonl", **options)
@@ -69,12 +70,14 @@ def test_winners_are_verified(device, tmp_path):
     assert tuning.tune(ODD, PROBLEM, store=tmp_path / "odd.jsonl", **options).winner["repeat"] == 1
 
 
+@pytest.mark.thorough
 def test_the_number_of_trials_is_kept(device, tmp_path):
     store = Store(tmp_path / "store.jsonl")
     result = tuning.tune(PICKY, PROBLEM, device=device, budget=60, trials=2, store=store, compilers=3)
     assert result.trials == len(store.trials(store.tasks()[0])) == 2
 
 
+@pytest.mark.thorough
 def test_gemm_is_tuned(device, tmp_path):
     settings = Settings.from_environment({**os.environ, "PORTAGPU_DATA_DIR": str(tmp_path)})
     problem = Problem(m=80, n=80, k=80, dtype="float32")
@@ -101,6 +104,7 @@ PROBLEMS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: f"{p.dtype}-{p.m}-{p.n}-{p.batch}")
 def test_what_is_only_built_is_what_runs(device, contexts, problem):
     if not registry.variants_for(problem, device.capabilities):
@@ -163,6 +167,7 @@ def request(device, fault, tunable="PLANTED"):
     return {**common, "action": "measure", "point": point}
 
 
+@pytest.mark.thorough
 def test_what_hangs_or_dies_is_done_and_another_child_takes_over(device, started):
     pool = started(1, limit=3.0)
     asked = [pool.ask(request(device, fault)) for fault in ("hangs", "crashes", "raises", "none")]
@@ -180,6 +185,7 @@ def test_what_hangs_or_dies_is_done_and_another_child_takes_over(device, started
     assert not any(w._child is not None for w in pool._workers), dropped
 
 
+@pytest.mark.thorough
 def test_arguments_may_take_longer_than_a_compilation(device, started, caplog):
     caplog.set_level("INFO", "portagpu.tuning.trials.compilers")
     pool = started(1, limit=3.0)

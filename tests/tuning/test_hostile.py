@@ -38,6 +38,7 @@ pytestmark = pytest.mark.one_device(fast=True)
 TASK = TaskKey(device="d", kernel="k", kernel_version=1, dtype="", shape_class="n=1")
 
 
+@pytest.mark.thorough
 def test_trials_that_leave_something_behind_harm_no_others(tmp_path):
     device = find_device(0)
     store = Store(tmp_path / "hostile.jsonl")

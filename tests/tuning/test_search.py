@@ -53,6 +53,7 @@ def search_in_child(store, worker, budget=60.0):
     return run_search(evaluate, verify, store, budget, trial_limit=4.0)
 
 
+@pytest.mark.thorough
 def test_planted_failures_are_values(tmp_path):
     store = Store(tmp_path / "store.jsonl")
     with Worker("planted", "run", HERE) as worker:
@@ -159,6 +160,7 @@ def start(device, seconds, environment):
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.thorough
 def test_killed_in_the_middle_it_resumes(device, environment, tmp_path):
     store = Store(tmp_path / "tuning" / "gemm.jsonl")
     child = start(device, 120, environment)
@@ -180,6 +182,7 @@ def test_killed_in_the_middle_it_resumes(device, environment, tmp_path):
     assert len(known) > before.count(b'"trial"') - 1
 
 
+@pytest.mark.thorough
 def test_two_processes_tune_at_once(device, environment, tmp_path):
     children = [start(device, 2, environment) for _ in range(2)]
     for child in children:

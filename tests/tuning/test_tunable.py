@@ -37,6 +37,7 @@ class Picker:
         return None
 
 
+@pytest.mark.thorough
 def test_every_planted_fault_is_skipped_and_told(device, tmp_path):
     store = Store(tmp_path / "store.jsonl")
     told = []

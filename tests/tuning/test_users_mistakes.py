@@ -195,6 +195,7 @@ def test_what_raises_is_told_with_its_line(device, script, tmp_path, name):
             tuning.best(mistaken, {"n": 100}, device=device, store=store)
 
 
+@pytest.mark.thorough
 def test_a_prepare_that_hangs_is_ended(device, script, tmp_path, monkeypatch):
     told = r"prepare of mistaken did not return for n=100 within 3 s(?s:.*)raise trial_limit .* beyond 3 s"
     monkeypatch.setattr(session, "_LEAST_PREPARING", 1.0)
@@ -217,6 +218,7 @@ def test_a_prepare_may_take_longer_than_a_trial(device, script, tmp_path):
     assert kinds == {"n=100": {Measured, WrongResult}, "n=200": {Measured}}
 
 
+@pytest.mark.thorough
 def test_a_module_that_loads_slowly_is_no_fault_of_prepare(device, script, tmp_path):
     """What a process needs to start does not count for a trial's limit."""
     compile_first(script, device, tmp_path)

@@ -89,6 +89,7 @@ def complaints(tmp_path_factory):
     return found
 
 
+@pytest.mark.thorough
 def test_a_program_with_annotations_is_accepted(complaints):
     assert not [c for c in complaints if c.file == "right"]
 

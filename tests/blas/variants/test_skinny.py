@@ -232,6 +232,7 @@ PLACES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "orders, arriving, cases",
     [

@@ -62,6 +62,7 @@ def count():
     return sum(device.works for device in devices())
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="modes of folders are POSIX's")
 def test_a_home_that_cannot_be_written(tmp_path, count):
     home = tmp_path / "home"
