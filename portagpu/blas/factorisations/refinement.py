@@ -16,7 +16,7 @@ from portagpu.blas.factorisations.refinement_kernels import compare_columns, con
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
-from portagpu.blas.level3.tiles import along, threads_for, tiles_of
+from portagpu.blas.level3.tiles import along, threads_for, tiles_of_matrices
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
 
@@ -91,7 +91,7 @@ def _convert(source: DeviceNDArray, target: DeviceNDArray, stream: Stream, *, ad
         source, target = swapped(source), swapped(target)
     n, m = target.shape[-2:]
     kind, threads, count = index_kind(source, target), threads_for(target.context.capabilities), batch_of(target)
-    convert[tiles_of(n) * tiles_of(m) * count, threads.total, stream](
+    convert[tiles_of_matrices(target), threads.total, stream](
         *(strided(source, kind), strided(target, kind), kind(n), kind(m), kind(count)),
         *(adds, target.dtype.type, along(target), threads),
     )

@@ -9,7 +9,7 @@ from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.gemm.triangles import multiply_triangle
 from portagpu.blas.level3.strided_memory import Strided, index_kind, strided
-from portagpu.blas.level3.tiles import threads_for, tiles_of
+from portagpu.blas.level3.tiles import threads_for, tiles_of_matrices
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
@@ -99,7 +99,7 @@ def _subtract_triangles(target: Strided, c: DeviceNDArray, products: DeviceNDArr
     count, n = products.shape[:2]
     kind = type(target.first)
     threads = threads_for(c.context.capabilities)
-    subtract_triangles[tiles_of(n) ** 2 * count, threads.total, stream](
+    subtract_triangles[tiles_of_matrices(products), threads.total, stream](
         target,
         strided(products, kind),
         kind(n),

@@ -7,7 +7,7 @@ from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
-from portagpu.blas.level3.tiles import along, threads_for, tiles_of
+from portagpu.blas.level3.tiles import along, threads_for, tiles_of_matrices
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
@@ -22,7 +22,7 @@ def clear_beyond(a: DeviceNDArray, stream: Stream, *, lower: bool, unit_diagonal
         a, lower = swapped(a), not lower
     n, m = a.shape[-2:]
     kind, threads, count = index_kind(a), threads_for(a.context.capabilities), batch_of(a)
-    clear_triangles[tiles_of(n) * tiles_of(m) * count, threads.total, stream](
+    clear_triangles[tiles_of_matrices(a), threads.total, stream](
         strided(a, kind), kind(n), kind(m), kind(count), lower, unit_diagonal, along(a), threads
     )
 
@@ -47,6 +47,6 @@ def copy_triangle(
         source, target = swapped(source), swapped(target)
     n = target.shape[-1]
     kind, threads, count = index_kind(source, target), threads_for(target.context.capabilities), batch_of(target)
-    copy_triangles[tiles_of(n) ** 2 * count, threads.total, stream](
+    copy_triangles[tiles_of_matrices(target), threads.total, stream](
         strided(source, kind), strided(target, kind), kind(n), kind(count), diagonal, threads
     )

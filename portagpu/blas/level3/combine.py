@@ -19,7 +19,7 @@ from portagpu.blas.level3.combine_kernels import (
 )
 from portagpu.blas.level3.combine_kernels import combine as combine_tiles
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
-from portagpu.blas.level3.tiles import along, factor_form, number_of, threads_for, tiles_of
+from portagpu.blas.level3.tiles import along, factor_form, number_of, threads_for, tiles_of_matrices
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
@@ -82,7 +82,7 @@ def combine(
     kind = index_kind(target, first.matrix, other.matrix, factors)
     rows, columns = target.shape[-2:]
     count = batch_of(target)
-    combine_tiles[tiles_of(rows) * tiles_of(columns) * count, threads.total, stream](
+    combine_tiles[tiles_of_matrices(target), threads.total, stream](
         strided(first.matrix, kind),
         strided(other.matrix, kind),
         strided(factors, kind),

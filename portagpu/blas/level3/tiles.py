@@ -15,6 +15,7 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.gemm.core.interface import order_of
+from portagpu.blas.level3.strided_memory import batch_of
 from portagpu.device.capabilities import Capabilities
 from portagpu.runtime.arrays.array import DeviceNDArray
 
@@ -50,6 +51,11 @@ def along(matrix: DeviceNDArray) -> bool:
 def tiles_of(n: int) -> int:
     """Tiles that cover so many rows."""
     return -(-n // TILE)
+
+
+def tiles_of_matrices(matrix: DeviceNDArray) -> int:
+    """Tiles of a matrix, or of all of a batch: blocks of a launch in which each has its `tile_of_matrix`."""
+    return tiles_of(matrix.shape[-2]) * tiles_of(matrix.shape[-1]) * batch_of(matrix)
 
 
 @cuda.jit(device=True)

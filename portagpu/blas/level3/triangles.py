@@ -11,7 +11,7 @@ from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.level3.conjugates import conjugate_into
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
-from portagpu.blas.level3.tiles import along, factor_form, number_of, threads_for, tiles_of, tiles_of_triangle
+from portagpu.blas.level3.tiles import along, factor_form, number_of, threads_for, tiles_of_matrices, tiles_of_triangle
 from portagpu.blas.level3.triangle_kernels import (
     NOTHING,
     SUMS,
@@ -61,7 +61,7 @@ def identity(a: DeviceNDArray, stream: Stream) -> None:
         a = swapped(a)
     n, m = a.shape[-2:]
     kind, threads, count = index_kind(a), threads_for(a.context.capabilities), batch_of(a)
-    set_identity[tiles_of(n) * tiles_of(m) * count, threads.total, stream](
+    set_identity[tiles_of_matrices(a), threads.total, stream](
         strided(a, kind), kind(n), kind(m), kind(count), along(a), threads
     )
 

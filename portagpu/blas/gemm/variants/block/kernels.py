@@ -5,8 +5,8 @@ multiplies: a work-group, which is one item, walks panels of B along its rows of
 added to c, so that memory of c is read once a block.
 
 The micro-kernel broadcasts single elements of A, a few rows at a time, so rows with unit steps are best read where they
-are. Others, and elements that must become what sums are formed in, are copied into local memory first, in the order in
-which they lie.
+are. Others, and elements that must become what sums are formed in, are copied into local memory first, and so are rows
+that are met often: tile by tile, in the order in which sums take them.
 
 Scheme: K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
 """

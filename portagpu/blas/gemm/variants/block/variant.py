@@ -37,6 +37,7 @@ _PACKED_BYTES = 2**24  # of B's block: a share of the last-level cache
 _LAUNCHES_SECONDS = 15e-6  # of packing and multiplying
 _BLOCK_SECONDS = 40e-6  # the same for one more block: Python's share is in the way where kernels are short
 _KEPT_BYTES = 3 * 2**18  # of a group's rows of A and panels of B: a share of the second-level cache
+_COPY_CYCLES = 0.35  # for a byte of A that is copied
 _ROW_CYCLES = (
     0.04  # for a byte of A's rows that are not copied, once a panel: each is in pages and cache sets of its own
 )
@@ -181,9 +182,10 @@ class BlockVariant(Variant):
         tile = step * depth + 3 * work + 40
         tiles = rows * columns * blocks * problem.batch * tile
         # nothing is computed while A is copied; what is read where it is comes from farther caches, as panels of B do
-        copied = config.copied * m * k * right * problem.batch * 0.35 * item
-        if not config.copied:
-            copied = m * columns * k * problem.batch * item * _ROW_CYCLES
+        if config.copied:
+            copied = m * k * right * problem.batch * item * _COPY_CYCLES
+        else:
+            copied = m * k * columns * problem.batch * item * _ROW_CYCLES
         panels = min(2, group_n)  # the one that is met, and the next one
         kept = (min(m, config.rows) + panels * config.tile_n) * depth * item <= _KEPT_BYTES
         # cycles for each byte: panels of B are there when they are needed, rows of A come from farther caches
