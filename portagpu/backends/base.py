@@ -282,8 +282,8 @@ class Driver(ABC):
     @abstractmethod
     def copy(
         self, queue: Any, target: Any, source: Any, *, nbytes: int, target_offset: int = 0, source_offset: int = 0
-    ) -> Any:
-        """Copy bytes between memories that do not overlap, and give the event."""
+    ) -> None:
+        """Copy bytes between memories that do not overlap."""
 
     @abstractmethod
     def upload(self, queue: Any, target: Any, host: HostBytes, *, offset: int = 0, blocking: bool) -> Any:

@@ -11,7 +11,7 @@ import pyopencl as cl
 from portagpu.backends.base import Allocator, Backend, Built, Driver, Enqueue, HostBytes, HostRange, Strided
 from portagpu.backends.opencl import memory, programs
 from portagpu.backends.opencl.copying import strided_copy
-from portagpu.backends.opencl.enqueue import enqueue_on, enqueue_with_event
+from portagpu.backends.opencl.enqueue import copy_on, enqueue_on, enqueue_with_event
 from portagpu.device.capabilities import DeviceType
 from portagpu.device.record import DeviceRecord
 from portagpu.errors import DriverError
@@ -33,6 +33,7 @@ class OpenCLDriver(Driver):
         self._is_cpu = device.capabilities.device_type is DeviceType.CPU
         self._capabilities = device.capabilities
         self._enqueue = enqueue_on(device.capabilities)
+        self._copy = copy_on(device.capabilities)
 
     @property
     def native(self) -> Any:
@@ -111,11 +112,9 @@ class OpenCLDriver(Driver):
 
     def copy(
         self, queue: Any, target: Any, source: Any, *, nbytes: int, target_offset: int = 0, source_offset: int = 0
-    ) -> Any:
+    ) -> None:
         """Copy bytes between buffers."""
-        return cl.enqueue_copy(
-            queue, target, source, src_offset=source_offset, dst_offset=target_offset, byte_count=nbytes
-        )
+        self._copy(queue, target, source, nbytes, target_offset, source_offset)
 
     def upload(self, queue: Any, target: Any, host: HostBytes, *, offset: int = 0, blocking: bool) -> Any:
         """Write a buffer."""

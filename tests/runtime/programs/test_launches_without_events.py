@@ -1,4 +1,4 @@
-"""Launches with an event and without one: what OpenCL gets and says is the same."""
+"""Launches and copies with an event and without one: what OpenCL gets and says is the same."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from pyopencl import _cl
 
 from portagpu import cuda
 from portagpu.backends.base import LaunchSizes
-from portagpu.backends.opencl.enqueue import _enqueue_without_event, enqueue_on, enqueue_with_event
+from portagpu.backends.opencl.enqueue import (
+    _copy_without_event,
+    _enqueue_without_event,
+    copy_on,
+    copy_with_event,
+    enqueue_on,
+    enqueue_with_event,
+)
 from portagpu.device.capabilities import DeviceType
 from portagpu.runtime.programs.build import build
 from portagpu.runtime.programs.launch import CompiledKernel
@@ -66,22 +73,54 @@ def test_what_is_wrong_is_said_as_by_pyopencl(device, enqueue, kernel):
     assert (caught.value.code, caught.value.routine) == (wanted.value.code, wanted.value.routine)
 
 
+@pytest.fixture(params=list(DeviceType))
+def copy(request, device):
+    return copy_on(dataclasses.replace(device.capabilities, device_type=request.param))
+
+
+def test_bytes_arrive_where_they_should(device, copy):
+    source, target = cuda.to_device(np.arange(64, dtype=np.uint8)), cuda.to_device(np.full(64, 200, np.uint8))
+    copy(cuda.default_stream().queue, target.buffer, source.buffer, 17, 24, 5)
+    want = np.full(64, 200, np.uint8)
+    want[24:41] = np.arange(5, 22)
+    np.testing.assert_array_equal(target.copy_to_host(), want)
+
+
+def test_what_is_wrong_with_a_copy_is_said_as_by_pyopencl(device, copy):
+    source, target = (cuda.to_device(np.zeros(64, np.uint8)).buffer for _ in range(2))
+    arguments = (cuda.default_stream().queue, target, source, 2**30, 0, 0)
+    with pytest.raises(cl.Error) as wanted:
+        copy_with_event(*arguments)
+    with pytest.raises(cl.Error) as caught:
+        copy(*arguments)
+    assert (caught.value.code, caught.value.routine) == (wanted.value.code, wanted.value.routine)
+
+
 @pytest.fixture
 def anew():
     """Libraries are searched again, then and afterwards."""
-    _enqueue_without_event.cache_clear()
+    cached = (_enqueue_without_event, _copy_without_event)
+    for found in cached:
+        found.cache_clear()
     yield
-    _enqueue_without_event.cache_clear()
+    for found in cached:
+        found.cache_clear()
 
 
 def of_kind(device, kind):
     return enqueue_on(dataclasses.replace(device.capabilities, device_type=kind))
 
 
+def copy_of_kind(device, kind):
+    return copy_on(dataclasses.replace(device.capabilities, device_type=kind))
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="modules' dependencies are not searched for names")
 def test_gpus_get_no_events(device, anew):
     assert of_kind(device, DeviceType.GPU) is not enqueue_with_event
     assert of_kind(device, DeviceType.CPU) is enqueue_with_event
+    assert copy_of_kind(device, DeviceType.GPU) is not copy_with_event
+    assert copy_of_kind(device, DeviceType.CPU) is copy_with_event
 
 
 @pytest.mark.parametrize("error", [OSError, AttributeError, TypeError])
@@ -91,6 +130,7 @@ def test_events_where_the_function_is_not_found(device, anew, monkeypatch, error
 
     monkeypatch.setattr(ctypes, "PyDLL", missing)
     assert of_kind(device, DeviceType.GPU) is enqueue_with_event
+    assert copy_of_kind(device, DeviceType.GPU) is copy_with_event
 
 
 def test_the_process_is_searched_before_the_linked_loader(device, anew, monkeypatch):
