@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
+
+import numpy as np
 
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import Product, order_of
@@ -10,8 +13,11 @@ from portagpu.blas.gemm.core.workspace import with_own_scratch
 from portagpu.blas.gemm.selection.choice import choose
 from portagpu.blas.gemm.selection.registry import variant_of
 from portagpu.blas.gemm.variants.block.variant import BlockConfig, BlockVariant
+from portagpu.blas.gemm.variants.mma.float64_variant import DoubleConfig, DoubleVariant
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
+
+_LEAST_BLOCK, _LEAST_BLOCKS = 128, 8  # rows of a block on the diagonal, and blocks, where a launch for the rest pays
 
 
 def multiply_triangle(
@@ -65,6 +71,62 @@ def multiply_by_triangle(
         return False
     with_own_scratch(partial(found[0].run_times_triangle, lower=not lower, unit=unit), found[1], product)
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTriangle:
+    """How products with a triangle, whose diagonal's blocks of ``rows`` are multiplied apart, are finished in a launch.
+
+    The rest without the first row of blocks and the last column, or the other way round, is block triangular.
+    """
+
+    rows: int
+
+    @classmethod
+    def predict(cls, a: DeviceNDArray, b: DeviceNDArray, out: DeviceNDArray, stream: Stream) -> BlockTriangle | None:
+        """For a triangle a (n, n), b, out (n, m), results in columns. None where no variant can, or small matrices.
+
+        The variant of float64 on CUDA GPUs can.
+        """
+        if a.dtype != np.float64 or not a.ndim == b.ndim == out.ndim == 2 or order_of(out) != "F":
+            return None
+        found = _by_doubles(Product(a=swapped(b), b=swapped(a), c=swapped(out), stream=stream, beta=1.0))
+        if found is None:
+            return None
+        rows = found[0].rows_of_blocks(found[1], least=_LEAST_BLOCK)
+        return cls(rows) if a.shape[0] >= _LEAST_BLOCKS * rows else None
+
+    def add_rest(
+        self,
+        a: DeviceNDArray,
+        b: DeviceNDArray,
+        out: DeviceNDArray,
+        stream: Stream,
+        *,
+        lower: bool,
+        alpha: complex,
+    ) -> None:
+        """Enqueue ``out = out + alpha * a @ b`` for all of a but its blocks on the diagonal, for whole blocks only."""
+        end = a.shape[0] // self.rows * self.rows
+        first, last = slice(0, end - self.rows), slice(self.rows, end)
+        down, right = (last, first) if lower else (first, last)
+        columns = Product(
+            a=swapped(b[right]), b=swapped(a[down, right]), c=swapped(out[down]), stream=stream, alpha=alpha, beta=1.0
+        )
+        found = _by_doubles(columns)
+        assert found is not None
+        # it is the transpose that is multiplied
+        with_own_scratch(partial(found[0].run_block_triangle, rows=self.rows, upper=lower), found[1], columns)
+
+
+def _by_doubles(product: Product) -> tuple[DoubleVariant, DoubleConfig] | None:
+    """The double variant and its parameters, if it is the one for a product."""
+    config = choose(product.problem, product.c.context)
+    if not isinstance(config, DoubleConfig):
+        return None
+    variant = variant_of(config)
+    assert isinstance(variant, DoubleVariant)
+    return variant, config
 
 
 def multiply_by_symmetric(

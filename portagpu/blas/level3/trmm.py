@@ -8,7 +8,7 @@ import numpy as np
 
 from portagpu.blas.arguments import operand_of
 from portagpu.blas.gemm.batching import multiply
-from portagpu.blas.gemm.triangles import multiply_by_triangle
+from portagpu.blas.gemm.triangles import BlockTriangle, multiply_by_triangle
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.level3.triangle_kernels import ZEROS
 from portagpu.blas.level3.triangles import expanded, kept
@@ -76,18 +76,22 @@ def _multiply(
 ) -> None:
     """`multiply_triangular`; unit: None where zeros are beyond a's diagonal.
 
-    The diagonal's blocks are a batch of products; the squares beside them, of one size after the other, are added.
+    The diagonal's blocks are a batch of products; the rest is added in a launch, or by squares of one size after the
+    other.
     """
     n, m = out.shape[-2:]
     how = Halving.predict(n)
-    rows, blocks = how.rows, how.blocks
+    rest = BlockTriangle.predict(a, b, out, stream)
+    rows, blocks = (how.rows, how.blocks) if rest is None else (rest.rows, n // rest.rows)
     done = rows * blocks
     diagonal = blocks_of(a, (0, 0), (rows, rows), rows, blocks)
     if unit is not None:
         diagonal = expanded(diagonal, stream, lower=lower, beyond=ZEROS, unit=unit)
     given, target = (blocks_of(x, (0, 0), (rows, m), (rows, 0), blocks) for x in (b, out))
     multiply(diagonal, given, target, stream, alpha=alpha, beta=0.0, precision="")
-    size = rows
+    if rest is not None:
+        rest.add_rest(a, b, out, stream, lower=lower, alpha=alpha)
+    size = rows if rest is None else done
     while size < done:
         count = done // (2 * size)
         down, right = (size, 0) if lower else (0, size)

@@ -151,6 +151,24 @@ def test_triangular_matrices(device, letter, family, sizes):
             assert np.array_equal(held.found(), found if written else b)
 
 
+@pytest.mark.one_device
+@pytest.mark.parametrize("letter", "sd")
+def test_large_triangles_times_matrices(device, letter):
+    """Blocks on the diagonal, what lies beside them, and a strip that is no whole block."""
+    dtype, generator = DTYPES[letter], np.random.default_rng(6)
+    n, m = 1100, 70
+    function = getattr(blas, letter + "trmm")
+    for side, lower, trans in ((0, 0, 0), (1, 1, 0), (0, 1, 1)):
+        a = numbers(generator, (n, n), dtype)
+        there = triangle_of(n, lower)
+        exact = op(np.where(there, a, 0).astype(wide(dtype)), trans)
+        b = numbers(generator, (m, n) if side else (n, m), dtype)
+        given, x = _place(np.where(there, a, NAN), "F", 1), b.astype(wide(dtype))
+        found = host(function(1.5, given, _place(b, "F", 1), side=side, lower=lower, trans_a=trans))
+        product, size = (x @ exact, abs(x) @ abs(exact)) if side else (exact @ x, abs(exact) @ abs(x))
+        assert close(found, 1.5 * product, 1.5 * size)
+
+
 @pytest.mark.parametrize("name", ["strmm", "strsm"])
 def test_a_vector_beside_a_triangle_stays_one(device, name):
     a, b = np.tri(4, dtype=np.float32).T + np.eye(4, dtype=np.float32), np.arange(4, dtype=np.float32)

@@ -95,6 +95,31 @@ def test_doubles(device, layout):
         check(DoubleVariant(), config, "float64", (262, 134, 70), layout, batch=3, gap=2)
 
 
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_doubles_with_a_block_triangular_matrix(device, layout, upper):
+    """What is not read of it is NaN."""
+    caps = replace(cuda.current_context().capabilities, local_memory_dedicated=True)
+    variant, random = DoubleVariant(), np.random.default_rng(5)
+    for config in (DOUBLES, replace(DOUBLES, warps_m=1, warps_n=2, split_k=3), replace(DOUBLES, persistent=2)):
+        rows = variant.rows_of_blocks(config, least=128)
+        n, m = 4 * rows, 203
+        a, b, c = (random.standard_normal(shape) for shape in ((m, n), (n, n), (m, n)))
+        block = np.arange(n) // rows
+        there = block[:, None] <= block if upper else block[:, None] >= block
+        given = np.where(there, b, np.nan)
+        x, y, z = on_device(a, layout[0], 0), on_device(given, layout[1], 0), on_device(c, False, 0)
+        stream = cuda.current_context().default_stream
+        product = Product(a=x, b=y, c=z, stream=stream, alpha=-1.5, beta=1.0)
+        if not variant.supports(product.problem, caps):
+            pytest.skip("the device does not have the units")
+        variant.run_block_triangle(config, product, rows=rows, upper=upper)
+        want = c - 1.5 * (a @ np.where(there, b, 0))
+        bound = np.abs(c) + 1.5 * (np.abs(a) @ np.where(there, np.abs(b), 0))
+        found = z.copy_to_host()
+        assert np.max(np.abs(found - want) / bound) <= (n + 4) * np.finfo(np.float64).eps
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(
     "dtype, out, precision, eps",

@@ -33,6 +33,16 @@ def span_of(piece, pieces, k, tile_k: cuda.constexpr, levels: cuda.constexpr):
 
 
 @cuda.jit(device=True)
+def span_of_blocks(x, k, block: cuda.constexpr, before: cuda.constexpr):
+    """The first k and the end of row (column) x of a block triangular matrix, whose blocks have so many rows.
+
+    What is not zero comes ``before`` the end of the diagonal's block, or from its first k on.
+    """
+    edge = x // block * block
+    return (np.int32(0), edge + block) if before else (edge, k)
+
+
+@cuda.jit(device=True)
 def tile_at(number, tiles_m, tiles_n, m, n, tile_m: cuda.constexpr, tile_n: cuda.constexpr, group: cuda.constexpr):
     """A tile's first row and column, and those from which on it is computed: at the edges it is moved inwards."""
     row, column = tile_place(number, tiles_m, tiles_n, group)

@@ -40,14 +40,16 @@ from portagpu.blas.gemm.kernels.async_copy import (
 )
 from portagpu.blas.gemm.kernels.epilogue import store_neighbours
 from portagpu.blas.gemm.kernels.split_k import Share, Team, add_parts
-from portagpu.blas.gemm.kernels.tile_order import span_of, tile_at
+from portagpu.blas.gemm.kernels.tile_order import span_of, span_of_blocks, tile_at
 
 
 class DoublePlan(NamedTuple):
     """What is known when the kernel is compiled. A warp's tile is ``blocks_m`` x ``blocks_n`` fragments of 16 x 8.
 
     ``transposed``: the kernel's ``a @ b`` is the transpose of c. ``persistent``: a block takes one tile after the
-    other, and the next one's first copies are under way while it stores the results of the last. Others as in
+    other, and the next one's first copies are under way while it stores the results of the last. ``triangle``: rows of
+    the blocks of an operand that is block triangular, multiples of tiles; 0 if none is. It is the kernel's a if
+    ``triangle_a``, else its b; ``before``: of `span_of_blocks`. Others as in
     `portagpu.blas.gemm.variants.simt_async.kernels.Plan`.
     """
 
@@ -69,6 +71,9 @@ class DoublePlan(NamedTuple):
     tail: bool
     levels: int
     persistent: bool
+    triangle: int = 0
+    triangle_a: bool = False
+    before: bool = False
 
 
 class Axis(NamedTuple):
@@ -149,7 +154,8 @@ def multiply_doubles(
 ):
     """``c = alpha * a @ b + beta * c``; parameters as of `variants.simt_async.kernels.multiply_pipelined`.
 
-    With ``plan.persistent`` the grid has any number of blocks, and k is at least ``plan.stages`` steps.
+    With ``plan.persistent`` the grid has any number of blocks, and k is at least ``plan.stages`` steps. With
+    ``plan.triangle`` blocks have one tile each, and k is a multiple of it.
     """
     blocks_m, blocks_n, tile_k, stages = plan.blocks_m, plan.blocks_n, plan.tile_k, plan.stages
     tile_m = plan.warps_m * 16 * blocks_m
@@ -192,9 +198,16 @@ def multiply_doubles(
     block = np.int32(cuda.blockIdx.x)
     piece = block // total if plan.levels else np.int32(0)
     number = block % total if plan.levels else block
+    if plan.triangle and plan.before:
+        number = total - 1 - number  # the longest sums first
     product = number // tiles
-    _, _, row0, column0 = tile_at(number % tiles, tiles_m, tiles_n, extents.m, extents.n, tile_m, tile_n, plan.group)
-    first, end = span_of(piece, pieces.count, extents.k, tile_k, plan.levels)
+    own_row, own_column, row0, column0 = tile_at(
+        number % tiles, tiles_m, tiles_n, extents.m, extents.n, tile_m, tile_n, plan.group
+    )
+    if plan.triangle:
+        first, end = span_of_blocks(own_row if plan.triangle_a else own_column, extents.k, plan.triangle, plan.before)
+    else:
+        first, end = span_of(piece, pieces.count, extents.k, tile_k, plan.levels)
     depth = end - first
     steps = (depth + (tile_k - 1)) // tile_k
 

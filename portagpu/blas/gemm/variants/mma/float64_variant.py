@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 from portagpu.blas.gemm.core.flat_operands import Operand, operand
 from portagpu.blas.gemm.core.interface import Config, Product, Variant
@@ -158,16 +159,42 @@ class DoubleVariant(Variant):
 
     def run(self, config: DoubleConfig, product: Product) -> None:
         """One launch; where sums are formed in pieces, its last blocks add them."""
-        a, b, c = operand(product.a), operand(product.b), operand(product.c)
-        # fragments of the kernel's A are read as they lie where its rows lie across k, those of its B along k
-        transposed = a.order == "C" and b.order == "C"
-        pieces = pieces_of(config.split_k, config.tile_k, product.a.shape[-1])
-        plan = _plan(config, a, b, c, product, transposed)
-        tile = (config.tile_m, config.tile_n, config.tile_k)
-        last = (vector_type("float64", 2), plan)
-        kernel = _kernel(config.threads)
-        most = config.persistent * product.c.context.capabilities.compute_units if plan.persistent else None
-        multiply(kernel, product, (a, b, c), tile, config.threads, pieces, last, transposed=transposed, most=most)
+        _launch(config, product, _Blocks())
+
+    def rows_of_blocks(self, config: DoubleConfig, *, least: int) -> int:
+        """Rows of a block triangular matrix's blocks: a multiple of all tiles, and at least so many."""
+        return math.lcm(config.tile_m, config.tile_n, config.tile_k, least)
+
+    def run_block_triangle(self, config: DoubleConfig, product: Product, *, rows: int, upper: bool) -> None:
+        """As `run`, for a b of which blocks of ``rows`` rows below the diagonal's, or above these, are left out.
+
+        rows: see `rows_of_blocks`; b is square, and has a multiple of it.
+        """
+        _launch(replace(config, split_k=1, persistent=0), product, _Blocks(rows, upper=upper))
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """``rows`` of the blocks of a block triangular b, 0 if b is none; and which of them are not zero."""
+
+    rows: int = 0
+    upper: bool = False
+
+
+def _launch(config: DoubleConfig, product: Product, blocks: _Blocks) -> None:
+    """Enqueue a product."""
+    a, b, c = operand(product.a), operand(product.b), operand(product.c)
+    # fragments of the kernel's A are read as they lie where its rows lie across k, those of its B along k
+    transposed = a.order == "C" and b.order == "C"
+    pieces = pieces_of(config.split_k, config.tile_k, product.a.shape[-1])
+    plan = _plan(config, a, b, c, product, transposed)
+    if blocks.rows:
+        plan = plan._replace(triangle=blocks.rows, triangle_a=transposed, before=blocks.upper)
+    tile = (config.tile_m, config.tile_n, config.tile_k)
+    last = (vector_type("float64", 2), plan)
+    kernel = _kernel(config.threads)
+    most = config.persistent * product.c.context.capabilities.compute_units if plan.persistent else None
+    multiply(kernel, product, (a, b, c), tile, config.threads, pieces, last, transposed=transposed, most=most)
 
 
 def _is_persistent(config: DoubleConfig, problem: Problem, caps: Capabilities) -> bool:
