@@ -40,6 +40,7 @@ class Capabilities:
     local_memory_dedicated: bool  # shared memory is on-chip, not emulated in global memory
     global_cache: int
     host_unified_memory: bool
+    staged_copies: bool = False  # pageable memory moves faster through page-locked memory, copied by several threads
 
     # launches
     max_work_group_size: int

@@ -30,6 +30,7 @@ class Hints:
     ``keeps_negations``: False where threads lose negated floats over barriers.
     ``takes_all_cases``: False where tests for all values that a number can have are compiled wrongly before a barrier.
     ``crashing_compiler``: over some valid programs the compiler ends the process that calls it.
+    ``staged_copies``: one thread of the driver copies pageable memory to page-locked memory, at half the bus's rate.
     """
 
     may_take_ptx: bool = False
@@ -52,6 +53,7 @@ class Hints:
     keeps_negations: bool = True
     takes_all_cases: bool = True
     crashing_compiler: bool = False
+    staged_copies: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +100,13 @@ QUIRKS: tuple[Quirk, ...] = (
         value=2**31 - 1,
         reason="580: from 2^31 work-groups along an axis on all of them run, but their ids and get_num_groups are the"
         " lower 32 bits, with a sign; CUDA has the same limit",
+    ),
+    Quirk(
+        match="nvidia",
+        field="staged_copies",
+        value=True,
+        reason="580: pageable memory moves at 8 to 10 GB/s, and new memory at 2 to 3, where page-locked memory moves at"
+        " 52 (PCIe 5, 160 MiB): one thread of the driver copies it",
     ),
     Quirk(
         match="advanced micro devices",

@@ -87,6 +87,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         keeps_negations=hints.keeps_negations,
         takes_all_cases=hints.takes_all_cases,
         crashing_compiler=hints.crashing_compiler,
+        staged_copies=hints.staged_copies,
         optimised_rotations=not hints.lacks_rotations,
         max_registers_option=results.max_registers_option,
         allows_build_option_g=results.allows_build_option_g,
