@@ -3,7 +3,7 @@
 A driver that moves only page-locked memory at the bus's rate copies pageable memory to such memory itself, in one
 thread, which copies slower than the bus moves; new memory of the host, whose pages the system maps at the first touch,
 is slower still. Here several threads copy, each with places of its own; a piece moves while the thread copies the next.
-See docs/performance.md for what that brings.
+Figures: docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -21,8 +22,9 @@ from portagpu.runtime.arrays.view import View
 from portagpu.runtime.execution.context import Context
 
 LEAST = 32 << 20
-"""Bytes of copies that are staged: before, starting threads takes as long as they save."""
+"""Bytes of copies that are staged: of less, starting threads takes as long as they save."""
 _PIECE, _MOST_THREADS, _PLACES = 2 << 20, 4, 2
+_LOAD = Path("/proc/loadavg")  # Linux's: "0.20 0.18 0.12 3/500 11206", of which 3 threads run
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,10 @@ class Stage:
 
     @classmethod
     def of(cls, context: Context, queue: Any, piece: int = _PIECE, threads: int = 0) -> Stage:
-        """Places of so many bytes, for as many threads as there are cores, up to 4, by default. Raises as drivers do
-        where memory cannot be locked."""
+        """Places of so many bytes, for as many threads as there are cores, up to 4, by default.
+
+        Raises as drivers do where memory cannot be locked.
+        """
         count = threads or min(_MOST_THREADS, _cores())
         made = [[context.driver.page_locked(queue, piece) for _ in range(_PLACES)] for _ in range(count)]
         return cls(tuple(map(tuple, made)), threading.Lock())
@@ -124,7 +128,8 @@ def staging(context: Context, queue: Any, nbytes: int) -> Iterator[Stage | None]
 
     The first one locks memory; where there is none to lock, all copies are the driver's.
     """
-    if nbytes < LEAST or not context.capabilities.staged_copies or _cores() == 1:
+    threads = _free_cores() if nbytes >= LEAST and context.capabilities.staged_copies else 0
+    if threads < 2:
         yield None
         return
     with _making:
@@ -135,7 +140,7 @@ def staging(context: Context, queue: Any, nbytes: int) -> Iterator[Stage | None]
         yield None
         return
     try:
-        yield stage
+        yield replace(stage, places=stage.places[:threads])
     finally:
         stage.lock.release()
 
@@ -172,3 +177,16 @@ def _join(threads: list[threading.Thread]) -> None:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _free_cores() -> int:
+    """Cores that no other thread runs on, as far as the system tells.
+
+    Threads of a BLAS library wait actively for a while after a product: with them on all cores, four threads took twice
+    the time of the driver's one.
+    """
+    try:
+        running = int(_LOAD.read_text(encoding="ascii").split()[3].partition("/")[0])
+    except (OSError, ValueError, IndexError):
+        running = 1  # this one
+    return _cores() - (running - 1)

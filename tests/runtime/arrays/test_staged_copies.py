@@ -28,7 +28,8 @@ def staged(device, monkeypatch):
     """Copies of some hundred bytes are staged; what is, in a list."""
     context = cuda.current_context()
     monkeypatch.setattr(staged_copies, "LEAST", 256)
-    monkeypatch.setattr(staged_copies, "_cores", lambda: 3)
+    for cores in ("_cores", "_free_cores"):
+        monkeypatch.setattr(staged_copies, cores, lambda: 3)
     monkeypatch.setattr(context, "capabilities", replace(context.capabilities, staged_copies=True))
     found = []
     for name in ("upload", "download"):
@@ -142,3 +143,18 @@ def test_where_no_memory_can_be_locked(staged, monkeypatch):
     x = np.arange(10_000.0)
     np.testing.assert_array_equal(cuda.to_device(x).copy_to_host(), x)
     assert not staged
+
+
+def test_where_all_cores_are_busy(staged, monkeypatch):
+    monkeypatch.setattr(staged_copies, "_free_cores", lambda: 1)
+    x = np.arange(10_000.0)
+    np.testing.assert_array_equal(cuda.to_device(x).copy_to_host(), x)
+    assert not staged
+
+
+@pytest.mark.parametrize("text, free", [("0.0 0.0 0.0 3/500 77", 6), ("nothing", 8), ("0 0 0 x/y 1", 8)])
+def test_free_cores(tmp_path, monkeypatch, text, free):
+    (tmp_path / "loadavg").write_text(text)
+    monkeypatch.setattr(staged_copies, "_cores", lambda: 8)
+    monkeypatch.setattr(staged_copies, "_LOAD", tmp_path / "loadavg")
+    assert staged_copies._free_cores() == free
