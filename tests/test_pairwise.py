@@ -46,10 +46,10 @@ def test_devices_share_the_values_of_a_single_parameter():
     assert sorted(r["a"] for r in kept) == [0, 1, 2] and {r["device"] for r in kept} == {0, 1}
 
 
-def test_a_device_that_compiles_slowly_has_a_seventh():
+def test_a_device_that_compiles_slowly_has_a_thirteenth():
     rows = [{"device": device, "a": n} for device in range(2) for n in range(42)]
     counts = Counter(rows[place]["device"] for place in pairwise.chosen(rows, frozenset({0})))
-    assert counts == {0: 6, 1: 36}
+    assert sum(counts.values()) == 42 and 2 <= counts[0] <= 4
 
 
 class Collected:
@@ -96,11 +96,11 @@ def test_tests_that_compile_much_are_spared_slow_compilers():
     assert not pairwise.on_others(alone, frozenset({id(7)}))
 
 
-def test_slow_compilers_have_an_eighth_of_what_runs_everywhere():
+def test_slow_compilers_have_a_sixteenth_of_what_runs_everywhere():
     tests = [Collected(f"test_{n}", False, device=d) for n in range(100) for d in (7, 8, 9)]
     spared = pairwise.left_out(tests, frozenset({id(7)}))
     kept = Counter(test.callspec.params["device"] for test in tests if test.nodeid not in spared)
-    assert kept[8] == kept[9] == 100 and 5 < kept[7] < 25
+    assert kept[8] == kept[9] == 100 and 2 < kept[7] < 15
     alone = [Collected(f"test_{n}", False, device=7) for n in range(20)]
     assert not pairwise.left_out(alone, frozenset({id(7)}))
     assert not pairwise.left_out(tests, frozenset({id(7)}), thorough=True)

@@ -5,7 +5,7 @@ Software Testing, IEEE Transactions on Software Engineering 30, 2004), and nearl
 compilation of its kernels. What they find is mostly wrong on all devices, so each device meets a share only of the
 values of a parameter that has many, or that is the only one; and tests marked with ``one_device``, whose subject comes
 before any driver, run on one device each. Of both, a device whose driver compiles slowly has a small part, of all other
-tests an eighth, and none of those marked ``one_device(fast=True)``, which compile a great deal. Tests marked with
+tests a sixteenth, and none of those marked ``one_device(fast=True)``, which compile a great deal. Tests marked with
 ``each_value``, whose kernels are large, meet every value instead of every pair. With ``pytest --thorough`` every test
 meets every pair on every device, or every value where the driver compiles slowly, which has half of the tests marked
 with ``one_device(fast=True)``; ``--all-combinations`` runs all there is.
@@ -18,9 +18,9 @@ from collections import Counter, defaultdict
 from itertools import combinations
 
 MANY = 4  # values of a parameter: if it has more, not every device meets all
-SLOW = 6  # a device whose driver compiles slowly has one of a parameter's values for so many of each other device
-SLOW_MARKED = 15  # and one of the tests marked ``one_device``
-SLOW_OTHERS = 8  # and of the others, which run on every device, one in so many
+SLOW = 12  # a device whose driver compiles slowly has one of a parameter's values for so many of each other device
+SLOW_MARKED = 30  # and one of the tests marked ``one_device``
+SLOW_OTHERS = 16  # and of the others, which run on every device, one in so many
 TARGETS = 3  # a test of all targets of offline compilers meets one in so many, and neighbours others
 Values = dict[str, int]  # of one test: its parameters, and which objects they are
 

@@ -12,7 +12,7 @@ from portagpu.blas.level3 import triangles as level3_triangles
 from portagpu.blas.level3.tiles import Threads
 from portagpu.runtime.execution.stream import as_stream
 
-pytestmark = [pytest.mark.oclgrind, pytest.mark.one_device]
+pytestmark = [pytest.mark.oclgrind, pytest.mark.one_device, pytest.mark.each_value]
 SHAPES = ((1, 1), (5, 3), (32, 32), (33, 70), (65, 40))
 CANARY = 77.0
 

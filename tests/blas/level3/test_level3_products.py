@@ -152,7 +152,7 @@ def test_triangular_matrices(device, letter, family, sizes):
 
 
 @pytest.mark.one_device
-@pytest.mark.parametrize("letter", "sd")
+@pytest.mark.parametrize("letter", ["d", pytest.param("s", marks=pytest.mark.thorough)])
 def test_large_triangles_times_matrices(device, letter):
     """Blocks on the diagonal, what lies beside them, and a strip that is no whole block."""
     dtype, generator = DTYPES[letter], np.random.default_rng(6)
