@@ -100,7 +100,7 @@ class Acceleration(contextlib.ContextDecorator):
             a, b, _ = operands()
             work = product_work((m, n, k), dtype, operands=elements_of(a[0], b[0]))
         key = (_MATMUL, _extents(extents), dtype.name)
-        why, numpy_seconds = (OF_VECTORS, None) if min(m, n, k) == 1 else self._judged(work, key)
+        why, numpy_seconds = (OF_VECTORS, None) if min(m, n) == 1 else self._judged(work, key)
         if not why:
             begin = time.perf_counter()
             try:

@@ -17,6 +17,7 @@ Array = np.ndarray[Any, Any]
 # each element is read once: moving it would cost more than NumPy's product
 OF_VECTORS = "an operand is a vector"
 _SMALL, _LARGE, _THIN = 128, 1024, 16
+_OUTER, _LARGE_OUTER = 512, 2048
 
 
 def product_work(
@@ -28,8 +29,8 @@ def product_work(
     """
     m, n, k = extents
     elements = (count * (m * k + k * n) if operands is None else operands) + count * m * n
-    flops = flops_of_product(m, n, k, dtype)
-    return Work(kind=PRODUCTS, dtype=dtype.name, flops=flops, bytes=elements * dtype.itemsize, count=count)
+    flops, kind = flops_of_product(m, n, k, dtype), OUTER_PRODUCTS if k == 1 else PRODUCTS
+    return Work(kind=kind, dtype=dtype.name, flops=flops, bytes=elements * dtype.itemsize, count=count)
 
 
 def elements_of(a: Array, b: Array) -> int:
@@ -52,6 +53,10 @@ def product_sample(dtype: str, n: int, k: int) -> Sample:
 
 
 PRODUCTS = Kind(name="matmul", samples=_samples)
+# `numpy.matmul` has a loop of its own for these, which no BLAS computes: 2.5 to 4 ns an element
+OUTER_PRODUCTS = Kind(
+    name="outer products", samples=lambda dtype: [product_sample(dtype, n, 1) for n in (_OUTER, _LARGE_OUTER)]
+)
 
 
 def on_device(a: Array, b: Array, dtype: np.dtype[Any]) -> Array:
@@ -79,7 +84,7 @@ def plan_matmul(a: Any, b: Any, /, out: Any = None, **others: Any) -> Plan | Lef
     except ValueError:
         return Left("the shapes do not fit", shapes_of(a, b), dtype.name)
     extents = (a.shape[-2], b.shape[-1], a.shape[-1])
-    if min(extents) == 1:
+    if min(extents[:2]) == 1:
         return Left(OF_VECTORS, shapes_of(a, b), dtype.name)
     work = product_work(extents, dtype, count=count, operands=elements_of(a, b))
     return Plan(work=work, run=functools.partial(on_device, a, b, dtype), operands=shapes_of(a, b))

@@ -22,6 +22,8 @@ CALLS = {  # which ask for names when they run
     "@": (lambda a, b: a @ b, (A, B)),
     "matmul into a part": (lambda a, b: np.matmul(a, b, out=np.zeros((33, 40), "f4")[:, ::2][:, :17]), (A, B)),
     "matmul of a batch": (np.matmul, (A, BATCH)),
+    "outer product": (lambda a, b: a @ b, (A[:, :1], B[:1])),
+    "outer products of a batch": (np.matmul, (BATCH[:, :, :1], BATCH[:, :1])),
     "matmul with axes": (lambda a, b: np.matmul(a, b, axes=[(1, 0), (1, 0), (1, 0)]), (A.T, B.T)),
     "matmul of steps": (np.matmul, (A[::-1, ::2], B[::2, ::-1])),
     "promoted": (np.matmul, (A, B.astype("float64"))),
