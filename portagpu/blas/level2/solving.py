@@ -14,6 +14,7 @@ from portagpu.blas.level1.vectors import vector_of
 from portagpu.blas.level2.products.call import sheet_of
 from portagpu.blas.level2.products.form import LOWER, READ, UNIT, UPPER
 from portagpu.blas.level2.products.product import Lines
+from portagpu.blas.level2.solve_grid import GridSolving, solve_in_grid
 from portagpu.blas.level2.solve_kernels import Solve, Step, Triangle, solve_step
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import MissingCapabilityError
@@ -49,13 +50,25 @@ def solve_lines(
         raise MissingCapabilityError(
             f"{x.context.device.name} cannot solve systems of {x.dtype}", hint="use float32 or complex64"
         )
-    left = placed(workspaces.of(stream, "level2 left", (n,), x.dtype))
-    copy_strided(x, left, stream)
     kind = np.uint64 if memory.is_large or x.is_large else np.uint32
-    solve = _solve_of(x.dtype, caps)._replace(rows=rows)
     steps = found.pitch, found.growth
     sheet = sheet_of(placed(memory), kind, steps, LOWER if lower else UPPER, UNIT if unit else READ)
-    triangle, target = Triangle(sheet, np.int32(conjugate)), vector_of(x)
+    triangle = Triangle(sheet, np.int32(conjugate))
+    together = GridSolving.predict(caps, n, x.dtype)
+    if together is not None:
+        solve_in_grid(triangle, x, kind, stream, together, rows=rows)
+    else:
+        _solve_in_steps(triangle, x, kind, stream, rows=rows, lower=lower)
+
+
+def _solve_in_steps(
+    triangle: Triangle, x: DeviceNDArray, kind: Any, stream: Stream, *, rows: bool, lower: bool
+) -> None:
+    """As `solve_lines`, by a launch for each few unknowns; kind: the unsigned type of indices."""
+    n, caps = x.size, x.context.capabilities
+    left = placed(workspaces.of(stream, "level2 left", (n,), x.dtype))
+    copy_strided(x, left, stream)
+    solve, target = _solve_of(x.dtype, caps)._replace(rows=rows), vector_of(x)
     for number in range(-(-n // solve.width)):
         if lower:
             begin = number * solve.width
