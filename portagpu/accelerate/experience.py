@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
+from statistics import median
 
 Key = tuple[str, str, str]  # a function, its operands' shapes, their dtype
 _MOST = 4096  # kinds of calls that are remembered
+_LAST = 5  # calls whose times count: what disturbs the machine passes
+_FEW = 3  # calls before these tell: one may be disturbed
+_FAR = 2.0  # times what NumPy should take, after which a single call tells, too
+
+
+def _times() -> deque[float]:
+    return deque(maxlen=_LAST)
 
 
 @dataclass(slots=True)
 class _Times:
-    """Shortest seconds of calls that are alike; the first on the device compiles, and does not count."""
+    """Seconds of the last calls that are alike; the first on the device compiles, and does not count."""
 
     calls: int = 0
-    device: float | None = None
-    numpy: float | None = None
+    device: deque[float] = field(default_factory=_times)
+    numpy: deque[float] = field(default_factory=_times)
 
 
 class Experience:
@@ -31,21 +40,28 @@ class Experience:
             times = self._of(key)
             times.calls += 1
             if times.calls > 1:
-                times.device = min(seconds, times.device or seconds)
+                times.device.append(seconds)
 
     def of_numpy(self, key: Key, seconds: float) -> None:
         """Note a call that NumPy computed."""
         with self._lock:
-            times = self._of(key)
-            times.numpy = min(seconds, times.numpy or seconds)
+            self._of(key).numpy.append(seconds)
 
     def prefers_numpy(self, key: Key, expected: float) -> bool:
-        """Whether the device took longer than NumPy did, or should (``expected``, seconds) while that is not known."""
+        """Whether the device takes longer than NumPy does, or should (``expected``, seconds) while that is not known.
+
+        Both are tried some times, one after the other, unless the device is far off, or is as fast as it should be.
+        """
         with self._lock:
             times = self._times.get(key)
-            if times is None or times.device is None:
+            if times is None or not times.device:
                 return False
-            return times.device > (expected if times.numpy is None else times.numpy)
+            device = median(times.device)
+            if len(times.device) < _FEW and device <= _FAR * expected:
+                return False
+            if len(times.numpy) < _FEW:
+                return device > expected
+            return device > median(times.numpy)
 
     def _of(self, key: Key) -> _Times:
         if key not in self._times and len(self._times) >= _MOST:

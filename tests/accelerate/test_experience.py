@@ -15,30 +15,46 @@ from portagpu.accelerate.rates import Expected, Rates
 KEY = ("numpy.matmul, @", "8x8 8x8", "float32")
 
 
-def test_a_device_that_is_slower_than_numpy_should_be_is_left():
+def told(device=(), numpy=()):
     found = Experience()
-    found.of_device(KEY, 9.0)  # which compiled
-    assert not found.prefers_numpy(KEY, 1.0)
-    found.of_device(KEY, 2.0)
-    assert found.prefers_numpy(KEY, 1.0) and not found.prefers_numpy(KEY, 3.0)
-    assert not found.prefers_numpy(("numpy.dot", *KEY[1:]), 1.0)
+    for seconds in (99.0, *device):  # the first one compiled
+        found.of_device(KEY, seconds)
+    for seconds in numpy:
+        found.of_numpy(KEY, seconds)
+    return found
+
+
+def test_a_device_that_is_slower_than_numpy_should_be_is_left():
+    assert not told().prefers_numpy(KEY, 1.0)
+    assert told([2.5]).prefers_numpy(KEY, 1.0) and not told([2.5]).prefers_numpy(KEY, 3.0)
+    assert not told([2.5]).prefers_numpy(("numpy.dot", *KEY[1:]), 1.0)
+    # not so far off, it is tried some times
+    assert not told([1.5, 1.5]).prefers_numpy(KEY, 1.0) and told([1.5, 1.5, 1.5]).prefers_numpy(KEY, 1.0)
+    assert not told([0.5, 0.5, 9.0]).prefers_numpy(KEY, 1.0)  # one that was disturbed
 
 
 def test_what_numpy_took_counts_more_than_what_it_should_take():
-    found = Experience()
-    for seconds in (9.0, 2.0):
-        found.of_device(KEY, seconds)
-    found.of_numpy(KEY, 2.5)  # more than was expected: the device was better
-    assert not found.prefers_numpy(KEY, 1.0)
-    found.of_numpy(KEY, 1.5)
-    assert found.prefers_numpy(KEY, 3.0)
+    assert told([2.5], [4.0]).prefers_numpy(KEY, 1.0)  # which one call does not tell
+    assert not told([2.5, 2.5, 2.5], [4.0, 4.0, 4.0]).prefers_numpy(KEY, 1.0)
+    assert told([2.5, 2.5, 2.5], [4.0, 1.5, 1.5]).prefers_numpy(KEY, 1.0)
+
+
+def test_the_last_calls_count():
+    before = told([2.0] * 9, [3.0] * 9)
+    assert not before.prefers_numpy(KEY, 1.0)
+    for _ in range(3):
+        before.of_device(KEY, 5.0)
+    assert before.prefers_numpy(KEY, 1.0)
+    for _ in range(3):
+        before.of_numpy(KEY, 6.0)
+    assert not before.prefers_numpy(KEY, 1.0)
 
 
 def test_few_kinds_of_calls_are_remembered():
     found = Experience()
     for number in range(5000):
         for _ in range(2):
-            found.of_device(("f", str(number), "float32"), 2.0)
+            found.of_device(("f", str(number), "float32"), 2.5)
     assert not found.prefers_numpy(("f", "0", "float32"), 1.0) and found.prefers_numpy(("f", "4999", "float32"), 1.0)
 
 
