@@ -341,7 +341,7 @@ def test_mistakes_are_told_for_further_problems(device, script, tmp_path, name, 
 def test_further_problems_without_a_legal_point_are_left_out(device, script, tmp_path):
     store = tuning.Store(tmp_path / "store.jsonl")
     others = [{"n": 10}, {"n": 50}]
-    tuning.tune(tunable(script, "FROM_32"), {"n": 100}, classes=others, device=device, budget=20, store=store)
+    tuning.tune(tunable(script, "FROM_32"), {"n": 100}, classes=others, device=device, budget=200, store=store)
     assert {task.shape_class for task in store.winners()} == {"n=100", "n=50"}
 
 

@@ -98,7 +98,21 @@ def normcdf(x: Any) -> Any:
 
 @LibraryFunction
 def middle_of_erfinv(x: Any) -> Any:
-    """`erfinv` of -0.5 to 0.5, by three steps of Halley's method."""
+    """`erfinv` of -0.5 to 0.5, by three steps of Halley's method; of float32 by a polynomial.
+
+    Steps are no more accurate than `erf`, whose errors drivers have in float32. The polynomial is erfinv(x) / x less
+    sqrt(pi) / 2, interpolated in x^2 at Chebyshev's points of degree 6: 0.7 units in the last place.
+    """
+    if x.dtype.itemsize == 4:
+        square = x * x
+        rest = fma(square, 0.08439230515034737, 0.023609829107805017)
+        rest = fma(square, rest, 0.05525943445206671)
+        rest = fma(square, rest, 0.06463790399245088)
+        rest = fma(square, rest, 0.08656585628370506)
+        rest = fma(square, rest, 0.12755595819914223)
+        rest = fma(square, rest, 0.23201366709002172)
+        rest = fma(square, rest, 3.2981444464397214e-08)  # what the other factor lacks; positive, for the sign of zero
+        return fma(x, rest, x * 0.8862268924713135)
     found = x * 0.8862269254527580
     for _ in range(3):
         step = (math.erf(found) - x) / (1.1283791670955126 * math.exp(-found * found))
