@@ -50,7 +50,7 @@ class GridSolving:
 
     def shared_bytes(self, dtype: np.dtype[Any], *, rows: bool) -> int:
         """Shared memory of a block."""
-        return (TRIANGLE + 1 + (6 + self.slices(rows=rows)) * WIDTH) * dtype.itemsize + _BESIDE
+        return (TRIANGLE + LANES * self.warps + (6 + self.slices(rows=rows)) * WIDTH) * dtype.itemsize + _BESIDE
 
 
 def solve_in_grid(

@@ -128,8 +128,8 @@ def _stage(t, x, lines, n, order, place, shared, plan: cuda.constexpr):
                 value = plan.number(1)
             if place.block * kind(WIDTH) + row >= n:
                 value = plan.number(1) if row == column else plan.number(0)
-            # no branches, behind which each load would come alone
-            shared.triangle[of_triangle(row, column) if row >= column else kind(TRIANGLE)] = value
+            # no branches, behind which each load would come alone: each thread has a place for what is not used
+            shared.triangle[of_triangle(row, column) if row >= column else kind(TRIANGLE) + thread] = value
     cuda.syncthreads()
     is_normal = True
     if thread < kind(WIDTH):
@@ -281,7 +281,7 @@ def solve_together(t, x, n, words, control, passes, plan: cuda.constexpr):
     terms, and tell nobody: they bring the code that all blocks wait for to the instruction cache before its turn comes.
     """
     kind = type(n)
-    triangle = cuda.shared.array(TRIANGLE + 1, plan.number)
+    triangle = cuda.shared.array(TRIANGLE + LANES * plan.warps, plan.number)
     reciprocals = cuda.shared.array(WIDTH, plan.number)
     given = cuda.shared.array(WIDTH, plan.number)
     unknowns = cuda.shared.array(2 * WIDTH, plan.number, alignment=16)

@@ -1,4 +1,7 @@
-"""Triangular solves by all blocks of a grid together, as GPUs have them, on every device; what GPUs they suit."""
+"""Triangular solves by all blocks of a grid together, as GPUs have them, on every device; what GPUs they suit.
+
+Not for Oclgrind, which takes words that blocks read until others have written them for races.
+"""
 
 from __future__ import annotations
 
