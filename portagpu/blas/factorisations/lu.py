@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.blas.factorisations.determinant_kernels import PivotPlan, multiply_pivots
 from portagpu.blas.factorisations.lu_grid import factor_together
-from portagpu.blas.factorisations.lu_kernels import LuPlan, factor_columns, multiply_pivots
+from portagpu.blas.factorisations.lu_kernels import LuPlan, factor_columns
 from portagpu.blas.factorisations.lu_small_kernels import SmallPlan, factor_small_matrices
 from portagpu.blas.factorisations.lu_tall_kernels import TallPlan, factor_tall_columns
 from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.parameters import Columns, GridColumns, SmallMatrices, TallColumns
 from portagpu.blas.factorisations.row_swap_kernels import SwapPlan, exchange_rows, swap_rows
+from portagpu.blas.factorisations.scaling import range_of
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.gemm.core.interface import order_of
@@ -218,11 +220,11 @@ def getrs(
 def determinants(factors: DeviceNDArray, pivots: DeviceNDArray, result: DeviceNDArray, stream: Stream) -> None:
     """Determinants of the matrices that `getrf` factored: products of pivots, with the signs of exchanges; enqueued.
 
-    result: one number of the factors' dtype for each matrix. A product may overflow, as NumPy's does.
+    result: one number of the factors' dtype for each matrix; parts of the product neither overflow nor vanish.
     """
     count, n = batch_of(factors), factors.shape[-1]
     kind = index_kind(factors)
     threads = _THREADS if factors.context.capabilities.local_memory_dedicated else 1
-    multiply_pivots[count, threads, stream](
-        strided(factors, kind), kind(n), pivots.reshape((count, n)), result, result.dtype.type, threads
-    )
+    types = number_types(factors.dtype)
+    plan = PivotPlan(threads, types.number, types.real, types.is_complex, range_of(types.real))
+    multiply_pivots[count, threads, stream](strided(factors, kind), kind(n), pivots.reshape((count, n)), result, plan)

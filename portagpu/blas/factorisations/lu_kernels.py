@@ -350,25 +350,3 @@ def factor_columns(a, copies, pitch, m, n, count, before, pivots, info, plan: cu
         _copy_out(s, base, pitch, a, start, m, n, thread, plan)
         if thread == 0:
             tell_failure(info, matrix, before, failed)
-
-
-@cuda.jit
-def multiply_pivots(a, n, pivots, result, number: cuda.constexpr, threads: cuda.constexpr):
-    """Of each matrix the product of the diagonal, times -1 for each exchange of two rows.
-
-    a: a `Strided`; pivots: (count, n). A block of ``threads`` for each matrix.
-    """
-    kind = type(n)
-    parts = cuda.shared.array(threads, number)
-    thread = kind(cuda.threadIdx.x)
-    matrix = kind(cuda.blockIdx.x)
-    part = number(1)
-    for row in range(thread, n, kind(threads)):
-        value = a.memory[a.first + matrix * a.batch + row * (a.down + a.right)]
-        part = part * (value if pivots[matrix, row] == np.int32(row) else -value)
-    parts[thread] = part
-    cuda.syncthreads()
-    if thread == 0:
-        for t in range(kind(1), kind(threads)):
-            part = part * parts[t]
-        result[matrix] = part

@@ -14,6 +14,7 @@ import numpy as np
 from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.parameters import Reflections
 from portagpu.blas.factorisations.qr_kernels import QrPlan, join_reflections, reflect_columns
+from portagpu.blas.factorisations.scaling import range_of
 from portagpu.blas.factorisations.triangles import clear_beyond
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.vector_types import vector_type
@@ -96,6 +97,7 @@ def _plan(dtype: np.dtype[Any], how: Reflections) -> QrPlan:
         number=types.number,
         real=types.real,
         is_complex=types.is_complex,
+        usual=range_of(types.real),
     )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.factorisations.cells import conjugate, put, take
+from portagpu.blas.factorisations.scaling import Range, scale_of
 from portagpu.blas.gemm.kernels.epilogue import multiply_add
 
 
@@ -24,7 +25,7 @@ class QrPlan(NamedTuple):
 
     ``width``: the most columns; ``along``: threads of a column's rows, ``groups`` of them in a block; ``lanes``: rows
     of a thread, side by side in a vector; ``cell``: what a thread has of a column, ``number``: an element, ``real``: a
-    real number.
+    real number. ``usual``: where the largest part of a column is brought to while its reflection is found.
     """
 
     width: int
@@ -35,6 +36,7 @@ class QrPlan(NamedTuple):
     number: Any
     real: Any
     is_complex: bool
+    usual: Range
 
 
 @cuda.jit(device=True)
@@ -118,40 +120,37 @@ def reflect_columns(a, s, pitch, m, n, count, taus, before, plan: cuda.constexpr
     for j in range(min(m, n)):
         at = base + j * pitch
         if group == 0:
-            magnitudes[line] = _largest_part(s, at, j + kind(1), m, line, plan)
+            magnitudes[line] = _largest_part(s, at, j, m, line, plan)
         cuda.syncthreads()
         largest = plan.real(0)
         for t in range(kind(along)):
             largest = max(largest, magnitudes[t])
-        scale = plan.real(1) / largest if largest > 0 else plan.real(0)
-        if scale > plan.real(1e30):  # of numbers so small that the inverse may not exist
-            scale = plan.real(1e30)
+        scale, back = scale_of(largest, plan.usual, plan.real)
         if group == 0:
             squares[line] = _squares(s, at, j + kind(1), m, line, scale, plan)
         cuda.syncthreads()
         total = plan.real(0)
         for t in range(kind(along)):
             total += squares[t]
-        alpha = s[at + j]
+        alpha = s[at + j] * plan.number(scale)
         tau = plan.number(0)
         if plan.is_complex:
-            acts = total > 0 or alpha.imag != 0
+            acts = total != 0 or alpha.imag != 0
         else:
-            acts = total > 0
+            acts = total != 0  # so has NaN
         if acts:
-            below = math.sqrt(total) / scale if total > 0 else plan.real(0)
             if plan.is_complex:
-                size = math.hypot(math.hypot(alpha.real, alpha.imag), below)
+                size = math.sqrt(alpha.real * alpha.real + alpha.imag * alpha.imag + total)
                 beta = -size if alpha.real >= 0 else size
                 tau = plan.number(complex((beta - alpha.real) / beta, -alpha.imag / beta))
             else:
-                size = math.hypot(alpha, below)
+                size = math.sqrt(alpha * alpha + total)
                 beta = -size if alpha >= 0 else size
                 tau = (beta - alpha) / beta
             divisor = alpha - plan.number(beta)
             cuda.syncthreads()  # all have read alpha
             for row in range(j + kind(1) + thread, m, kind(along * groups)):
-                s[at + row] = s[at + row] / divisor
+                s[at + row] = s[at + row] * plan.number(scale) / divisor
             if thread == 0:
                 s[at + j] = plan.number(1)
             cuda.syncthreads()
@@ -174,7 +173,7 @@ def reflect_columns(a, s, pitch, m, n, count, taus, before, plan: cuda.constexpr
                         s[other + row] += factor * s[at + row]
             cuda.syncthreads()
             if thread == 0:
-                s[at + j] = plan.number(beta)
+                s[at + j] = plan.number(beta * back)
         if thread == 0:
             taus[matrix, before + np.int32(j)] = tau
         cuda.syncthreads()

@@ -146,6 +146,8 @@ def _complex_rotation(f: complex, g: complex) -> tuple[float, complex]:
     """c (real) and s with ``c f + s g = r`` and ``c g - conj(s) f = 0``."""
     if g == 0:
         return 1.0, 0j
+    if f == 0 and g != g:  # NaN, which the largest part may not be
+        return 0.0, complex(math.nan, math.nan)
     scale = max(abs(f.real), abs(f.imag), abs(g.real), abs(g.imag))
     f, g = f / scale, g / scale
     if f == 0:

@@ -109,6 +109,30 @@ def test_results_in_arrays_of_pyopencl(device):
     near(a @ x.get(), np.ones((2, 5, 1)))
 
 
+@pytest.mark.one_device
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_determinants_of_large_and_small_parts(device, dtype):
+    """Products of some pivots would overflow, or vanish; those of all do where they must."""
+    large, known = 10.0 ** (30 if np.finfo(dtype).bits == 32 else 200), np.finfo(dtype)
+    small, largest = 1 / large, float(known.max)
+    for pivots, wanted in (
+        ((large, large, small, small), 1),
+        ((small, small, large, large), 1),
+        ((large, large, 0, 1), 0),
+        ((large, small, -large, small), -1),
+        ((large, large), np.inf),
+        ((small, small), 0),
+        ((largest, largest, 1 / largest), largest),
+        ((float(known.smallest_subnormal), large, 1), float(known.smallest_subnormal) * large),
+    ):
+        a = np.diag(np.array(pivots)).astype(dtype)
+        assert abs(linalg.det(a)) == pytest.approx(abs(wanted), rel=1e-4)
+        assert not np.isfinite(wanted) or linalg.det(a).real == pytest.approx(wanted, rel=1e-4)
+    a = random(np.random.default_rng(7), (130, 130), dtype)
+    a[:, 65] = 0
+    assert linalg.det(a) == 0
+
+
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
 def test_factors(device, dtype, share):
     for shape in share([(5, 5), (70, 70), (2, 2, 4, 4), (3, 6, 6), (2, 0, 4, 4)], dtype == "float32"):

@@ -67,6 +67,42 @@ def test_columns_of_any_size(device, memory, stream):
     np.testing.assert_array_equal(q, np.eye(3, 2))
 
 
+def is_qr(a):
+    """Whether `linalg.qr` gives factors of a whose scaled residuals are small; in units of a's largest element."""
+    q, r = linalg.qr(a)
+    wide, largest = np.result_type(a.dtype, np.float64), np.abs(a).max() or 1
+    eps, (m, n) = np.finfo(a.dtype).eps, a.shape
+    q = q.astype(wide)
+    difference = q @ (r.astype(wide) / largest) - a.astype(wide) / largest
+    return (
+        np.abs(difference).max() <= MOST * max(m, n) * eps
+        and np.abs(q.conj().T @ q - np.eye(min(m, n))).max() <= MOST * m * eps
+    )
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_columns_that_depend_on_others(device, memory, dtype):
+    """What is left of them shrinks with each step, to the smallest numbers there are."""
+    generator = np.random.default_rng(4)
+    for n in (8, 16, 33, 100):
+        x = random(generator, (n, n // 8), dtype)
+        for a in (np.ones((n, n), dtype), np.repeat(x, 8, axis=1), (x @ x.T).astype(dtype), np.zeros((n, n), dtype)):
+            assert is_qr(a), n
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_matrices_of_all_magnitudes(device, memory, dtype):
+    known, generator = np.finfo(dtype), np.random.default_rng(5)
+    for m, n in ((7, 5), (40, 36)):
+        for power in (known.minexp, known.minexp // 2, known.minexp // 4, known.maxexp // 2, known.maxexp - 8):
+            a = (random(generator, (m, n), dtype) * 2.0**power).astype(dtype)
+            assert is_qr(a), power
+    a[m - 1, 0] = np.nan
+    assert np.isnan(linalg.qr(a)[1]).any()
+
+
 @pytest.mark.one_device(fast=True)
 @pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])

@@ -215,6 +215,8 @@ def test_rotations_are_made_as_scipys():
         scale = max(abs(a), abs(b)) if abs(a) < 1e200 else 1e300
         assert abs(c * (b / scale) - s.conjugate() * (a / scale)) <= 1e-15 * (1 + abs(a / scale) + abs(b / scale))
     assert blas.drotg(1.7e308, 1.7e308) == pytest.approx((0.5**0.5, 0.5**0.5))
+    for g in (np.nan, complex(0, np.nan), complex(np.inf, np.nan), np.inf):
+        assert blas.zrotg(0, g)[0] == 0 and np.isnan(blas.crotg(0, g)[1])
 
 
 def test_what_is_written(device):
