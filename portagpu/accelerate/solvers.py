@@ -102,7 +102,7 @@ def plan_scipy_cholesky(a: Any, lower: bool = False, **keywords: Any) -> Plan | 
     def run() -> Any:
         if not _finite(a, _checks(keywords)):
             return NotImplemented
-        return on_device("cholesky")(a, lower=bool(lower))
+        return on_device("cholesky")(a, lower=bool(lower), out=_in_columns(a))
 
     return _unlike_defaults(keywords) or _planned("cholesky", (a,), run)
 
@@ -113,7 +113,7 @@ def plan_scipy_lu_factor(a: Any, **keywords: Any) -> Plan | Left:
     def run() -> Any:
         if not _finite(a, _checks(keywords)):
             return NotImplemented
-        lu, pivots = on_device("lu_factor")(a)
+        lu, pivots = on_device("lu_factor")(a, out=_in_columns(a))
         return NotImplemented if (lu.diagonal() == 0).any() else (lu, pivots)  # SciPy warns
 
     return _unlike_defaults(keywords) or _planned("lu_factor", (a,), run)
@@ -129,6 +129,11 @@ def _well_conditioned(a: Array, b: Array, checks: bool) -> Any:
     if info or not reciprocal >= np.finfo(a.dtype).eps:
         return NotImplemented
     return on_device("lu_solve")(factors, b)
+
+
+def _in_columns(a: Array) -> Array:
+    """A new array like a in Fortran order, which LAPACK's results, and so SciPy's, have."""
+    return np.empty(a.shape, a.dtype, order="F")
 
 
 def _finite(array: Array, checks: bool) -> bool:

@@ -68,24 +68,34 @@ class Routine:
             )
         return found
 
-    def vector(self, value: Any, name: str) -> Any:
-        """An argument with one axis in the routine's dtype; what has more is read in C order, numbers are vectors, too.
+    def vector(self, value: Any, name: str, stream: Stream | None) -> Any:
+        """An argument that is read, with one axis, in the routine's dtype.
 
-        Raises `ArgumentTypeError`, `DTypeError`, `OutOfMemoryError`.
+        What has more axes is read in Fortran order, as SciPy has it; numbers are vectors, too. Raises
+        `ArgumentTypeError`, `DTypeError`, `OutOfMemoryError`.
         """
         found = self._converted(operand_of(value, name), name)
         if found.ndim == 1:
             return found
-        if isinstance(found, np.matrix):  # which has two axes however it is reshaped
-            found = found.view(np.ndarray)
-        return found.reshape(found.size)
+        return flat(found if has_flat_view(found) else copied(found, stream))
+
+    def written_vector(self, given: Any, name: str, *, overwrite: bool, stream: Stream | None) -> Any:
+        """What a vector is written into, and the result: an array of the argument's shape, which has a view as `flat`.
+
+        The argument itself or a copy, as of `target`; what cannot be viewed flat is copied. Raises as `vector` and
+        `target` do.
+        """
+        found = self._converted(operand_of(given, name), name)
+        if found.ndim > 1 and overwrite:
+            overwrite = has_flat_view(found)
+        return self.target(found, given, overwrite=overwrite, stream=stream)
 
     def target(self, found: Any, given: Any, *, overwrite: bool, stream: Stream | None = None) -> Any:
         """What a result is written into: the argument itself, or a copy that begins with its elements.
 
-        found: the argument as `vector` or `matrix` made it of ``given``. It is itself the target if the routine may
-        overwrite it, and its memory is the caller's: a device array, or a NumPy array of the routine's dtype that is
-        contiguous (in Fortran order) and writable, as SciPy has it. Else a conversion has copied it already, or this
+        found: an array of the routine's dtype, made of the argument ``given``. It is itself the target if the routine
+        may overwrite it, and its memory is the caller's: a device array, or a NumPy array of the routine's dtype that
+        is contiguous (in Fortran order) and writable, as SciPy has it. Else a conversion has copied it already, or this
         does. Raises `ArgumentTypeError` for a read-only device array that would be overwritten.
         """
         if isinstance(found, DeviceNDArray):
@@ -225,6 +235,22 @@ def new_array(like: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     if isinstance(like, DeviceNDArray):
         return device_array(shape[::-1], dtype, context=like.context).T
     return new_host(shape[::-1], dtype).T
+
+
+def has_flat_view(array: Any) -> bool:
+    """Whether an array's elements, in Fortran order, are a view with one axis."""
+    if isinstance(array, DeviceNDArray):
+        return array.is_f_contiguous() or max(array.shape) >= array.size
+    return bool(array.flags.f_contiguous) or max(array.shape) >= array.size
+
+
+def flat(array: Any) -> Any:
+    """An array's elements in Fortran order, a view with one axis; of arrays that `has_flat_view`, which copies have."""
+    if array.ndim == 1:
+        return array
+    if isinstance(array, np.matrix):  # which has two axes however it is reshaped
+        array = array.view(np.ndarray)
+    return array.T.reshape(array.size)
 
 
 def copied(matrix: Any, stream: Stream | None) -> Any:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from portagpu.blas.scipy_arguments import Routine, integer
+from portagpu.blas.scipy_arguments import Routine, flat, integer
 from portagpu.errors import ShapeError
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Elements of an array (one axis) that a routine works on: from ``offset`` on, each ``increment``-th.
+    """Elements of an array that a routine works on: from ``offset`` on, each ``increment``-th, counted as by `flat`.
 
     With a negative increment the vector is read from its end, as BLAS has it: its first element is the last one of
     those in memory. ``name``: the argument's.
@@ -25,13 +25,13 @@ class Section:
     @property
     def length(self) -> int:
         """The most elements that there are, ``(len(x) - 1 - offx) // abs(incx) + 1``: SciPy's usual ``n``."""
-        size: int = self.array.shape[0]
+        size: int = self.array.size
         return (size - 1 - self.offset) // abs(self.increment) + 1 if size else 0
 
     @property
     def whole_steps(self) -> int:
         """``(len(x) - offx) // abs(incx)``, what SciPy has for ``n`` in BLAS 1, but for rot."""
-        size: int = self.array.shape[0]
+        size: int = self.array.size
         return (size - self.offset) // abs(self.increment)
 
     def view(self, n: int) -> Any:
@@ -39,13 +39,14 @@ class Section:
         if n > self.length:
             how = "".join(f", {word} {value}" for word, value, usual in self._facts() if value != usual)
             raise ShapeError(
-                f"{self.name} has {self.array.shape[0]} elements{how}: room for {self.length}, and {n} are asked for",
+                f"{self.name} has {self.array.size} elements{how}: room for {self.length}, and {n} are asked for",
                 hint=f"pass a longer {self.name}, or a smaller n",
             )
         step = abs(self.increment)
+        array = flat(self.array)
         if n == 0:
-            return self.array[:0]
-        found = self.array[self.offset : self.offset + (n - 1) * step + 1 : step]
+            return array[:0]
+        found = array[self.offset : self.offset + (n - 1) * step + 1 : step]
         return found[::-1] if self.increment < 0 else found
 
     def _facts(self) -> tuple[tuple[str, int, int], ...]:
@@ -53,7 +54,7 @@ class Section:
 
 
 def section(array: Any, name: str, offset: Any, increment: Any) -> Section:
-    """A section of a vector that `Routine.vector` or `Routine.target` made.
+    """A section of a vector that `Routine.vector` or `Routine.written_vector` made.
 
     ``name``: "x", whose offset and increment are ``offx`` and ``incx``. Raises `ShapeError` for an increment of 0, and
     for an offset that is not in the array; `ArgumentTypeError`.
@@ -61,7 +62,7 @@ def section(array: Any, name: str, offset: Any, increment: Any) -> Section:
     first, step = integer(offset, f"off{name}"), integer(increment, f"inc{name}")
     if step == 0:
         raise ShapeError(f"inc{name} is 0", hint="1 takes each element, -1 each from the end, 2 every other one")
-    size = array.shape[0]
+    size = array.size
     if not 0 <= first < max(size, 1):
         raise ShapeError(f"off{name} is {first}, and {name} has {size} elements", hint="0 is the first element")
     return Section(array, name, first, step)
@@ -95,13 +96,13 @@ def vector_target(
 
     given: the argument ``y``, or None for a new array that is just long enough, beside ``like``: what is in the vector
     is then not to be read, and what lies beside it is zero. ``placing``: its offset and increment. The array is the
-    argument itself or a copy, see `Routine.target`; elements that are not the vector's keep what they are. Raises as
-    `section` and `Section.view` do.
+    argument itself or a copy, see `Routine.written_vector`; elements that are not the vector's keep what they are.
+    Raises as `section` and `Section.view` do.
     """
     if given is None:
         offset, increment = integer(placing[0], f"off{name}"), integer(placing[1], f"inc{name}")
         size = max(0, offset) + (1 + (n - 1) * abs(increment) if n else 0)
         array = routine.new(like, (size,)) if size == n else routine.zeros(like, (size,), stream)
     else:
-        array = routine.target(routine.vector(given, name), given, overwrite=overwrite, stream=stream)
+        array = routine.written_vector(given, name, overwrite=overwrite, stream=stream)
     return array, section(array, name, *placing).view(n)

@@ -141,8 +141,8 @@ def with_info(
 ) -> Any:
     """`on_device` with one more result, int32: one number for each matrix of ``like``, which ``enqueue`` has to set.
 
-    A number, or an array of the batch's shape; a device array where ``like`` is one. enqueue: called with the arrays in
-    their order, info, and the stream. Raises as `on_device`.
+    A number, or an array of the batch's shape; a device array where ``like`` is one, without axes for one
+    matrix. enqueue: called with the arrays in their order, info, and the stream. Raises as `on_device`.
     """
     batch = like.shape[:-2]
     made = new(like, (max(1, math.prod(batch)),), _INT32)
@@ -153,7 +153,7 @@ def with_info(
 def _info_of(made: Any, batch: tuple[int, ...]) -> Any:
     if batch:
         return made[: math.prod(batch)].reshape(batch)
-    return made if isinstance(made, DeviceNDArray) else int(made[0])
+    return made.reshape(()) if isinstance(made, DeviceNDArray) else int(made[0])
 
 
 def cleared(info: DeviceNDArray, stream: Stream) -> DeviceNDArray:

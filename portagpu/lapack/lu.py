@@ -105,8 +105,8 @@ _DOC = """``a = P L U`` with partial pivoting in float32, as `scipy.linalg.lapac
     a: (m, n). lu: L below the diagonal of ones, U on and above it; piv: int32, the row with which row i was exchanged,
     counted from 0. ``overwrite_a``: lu may be a itself, and is for device arrays, and NumPy arrays of that dtype in
     Fortran order. NumPy arrays of other dtypes are converted; device arrays must be float32, the work is enqueued on
-    ``stream``, and piv and info are int32 arrays on the device. info: 0, or the number of the first pivot that is zero,
-    counted from 1; the factors are complete even so.
+    ``stream``, and piv and info are int32 arrays on the device, info without axes. info: 0, or the number of the first
+    pivot that is zero, counted from 1; the factors are complete even so.
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
     """
@@ -137,9 +137,9 @@ zgesv = lapack_function(_gesv, "zgesv", "complex128", "As `sgesv`, in complex128
 
 _DOC = """``inv(a)`` of the factors of a in float32, as `scipy.linalg.lapack.sgetri`: (inv_a, info).
 
-    lu, piv: of `sgetrf`. ``lwork`` is taken and not needed. Nor does lu become the
-    result, which ``overwrite_lu`` would allow. info: 0, or the
-    number of the first pivot that is zero; inv_a holds anything then. Arrays and errors are as those of `sgetrf`.
+    lu, piv: of `sgetrf`. ``lwork`` is taken and not needed. Nor does lu become the result, which ``overwrite_lu`` would
+    allow. info: 0, or the number of the first pivot that is zero; inv_a holds anything then. Arrays and errors are as
+    those of `sgetrf`.
     """
 sgetri = lapack_function(_getri, "sgetri", "float32", _DOC)
 dgetri = lapack_function(_getri, "dgetri", "float64", "As `sgetri`, in float64.")

@@ -9,7 +9,7 @@ import numpy as np
 from portagpu.blas.factorisations import qr
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.level3.triangles import identity
-from portagpu.blas.scipy_arguments import Routine, integer
+from portagpu.blas.scipy_arguments import Routine, integer, may_overwrite
 from portagpu.errors import ShapeError, UnknownOptionError
 from portagpu.lapack.arguments import contiguous, folded, lapack_function, new, no_info, target
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -37,7 +37,7 @@ def _reflections(routine: Routine, a: Any, tau: Any, stream: Stream | None) -> t
     """Factors of `geqrf` and their numbers tau, of a matrix or of a batch. Raises `ShapeError`."""
     factors = routine.matrix(a, "a", batch=True)
     batch, (m, n) = factors.shape[:-2], factors.shape[-2:]
-    numbers = routine.matrix(tau, "tau", batch=True) if batch else routine.vector(tau, "tau")
+    numbers = routine.matrix(tau, "tau", batch=True) if batch else routine.vector(tau, "tau", stream)
     if numbers.shape[:-1] != batch or numbers.shape[-1] > min(m, n):
         raise ShapeError(
             f"{routine.name}: tau has shape {numbers.shape}, a {factors.shape}", hint="pass what geqrf returned"
@@ -101,6 +101,7 @@ def _orgqr(
     *,
     stream: Stream | None = None,
 ) -> tuple[Array, Array, Any]:
+    may_overwrite(overwrite_a, "a")  # a leave that is not used
     factors, numbers = _reflections(routine, a, tau, stream)
     made = new(factors, factors.shape, factors.dtype)
 
@@ -139,7 +140,8 @@ zunmqr = lapack_function(_ormqr, "zunmqr", "complex128", "As `sormqr`, in comple
 _DOC = """Columns of Q of QR factors in float32, as `scipy.linalg.lapack.sorgqr`: (q, work, info).
 
     a, tau: of `sgeqrf`, (m, n) with m >= n, and (k); q: (m, n), the first columns of the product of k reflections.
-    ``lwork``, work and info are as in `sgeqrf`. Complex ones are named ungqr.
+    a does not become q, which ``overwrite_a`` would allow. ``lwork``, work and info are as in `sgeqrf`. Complex
+    ones are named ungqr.
     """
 sorgqr = lapack_function(_orgqr, "sorgqr", "float32", _DOC)
 dorgqr = lapack_function(_orgqr, "dorgqr", "float64", "As `sorgqr`, in float64.")

@@ -47,7 +47,8 @@ def syrk(
 
     The upper triangle, or the ``lower`` one; what is beyond it is that of ``out``, zeros without one. ``hermitian``:
     ``a @ a.conj().T``, with real factors. Leading axes are those of a batch. With ``beta`` 0, what is in ``out`` is not
-    read. For device arrays the work is enqueued on ``stream``. It takes half of the operations of ``a @ a.T``.
+    read; with ``alpha`` 0 and ``beta`` 1, ``out`` stays as it is, imaginary parts on the diagonal of a Hermitian one,
+    too. For device arrays the work is enqueued on ``stream``. It takes half of the operations of ``a @ a.T``.
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `OutOfMemoryError`.
     """

@@ -42,6 +42,7 @@ def test_a_function_is_taken_over(name, device):
         found = CALLS[name]()
     for one, other in zip(parts(found), parts(expected), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9)
+        assert (one.flags.c_contiguous, one.flags.f_contiguous) == (other.flags.c_contiguous, other.flags.f_contiguous)
     assert name.startswith(block.report().taken[0].function)
 
 

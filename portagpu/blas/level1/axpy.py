@@ -70,7 +70,7 @@ def _real_scal(
 def _scaled(
     routine: Routine, a: Any, x: Array, n: Any, offx: Any, incx: Any, overwrite: bool, stream: Stream | None
 ) -> Array:
-    array = routine.target(routine.vector(x, "x"), x, overwrite=overwrite, stream=stream)
+    array = routine.written_vector(x, "x", overwrite=overwrite, stream=stream)
     kept = section(array, "x", offx, incx)
     alpha = routine.scalar(a, "a")
     n = count(routine, n, kept.whole_steps)
@@ -135,11 +135,11 @@ def sections(
     overwrite_y: bool = True,
 ) -> tuple[Section, Section]:
     """Both vectors; those that are written are the arguments themselves if they may be overwritten, else copies."""
-    left, right = routine.vector(x, "x"), routine.vector(y, "y")
     if "x" in writes:
-        left = routine.target(left, x, overwrite=overwrite_x, stream=stream)
-    if "y" in writes:
-        right = routine.target(right, y, overwrite=overwrite_y, stream=stream)
+        left = routine.written_vector(x, "x", overwrite=overwrite_x, stream=stream)
+    else:
+        left = routine.vector(x, "x", stream)
+    right = routine.written_vector(y, "y", overwrite=overwrite_y, stream=stream)
     return section(left, "x", *x_placing), section(right, "y", *y_placing)
 
 
@@ -152,7 +152,8 @@ saxpy = in_dtype(
     x, y: vectors, both NumPy arrays (or what becomes some) or both device arrays; NumPy arrays of other dtypes are
     converted, device arrays must be float32. ``n`` elements of each: those from ``offx`` on, ``incx`` apart, backwards
     where that is negative; by default ``(len(x) - offx) // abs(incx)``. The result is put into y if that is a device
-    array, or a NumPy array of that dtype that is contiguous; else into a copy. With ``a`` 0, x is not read. For device
+    array, or a NumPy array of that dtype that is contiguous; else into a copy. Arrays with more axes are read in
+    Fortran order; a y in C order is copied, and the result has its shape. With ``a`` 0, x is not read. For device
     arrays the work is enqueued on ``stream``.
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `OutOfMemoryError`.

@@ -33,8 +33,8 @@ def _dot(
     *,
     stream: Stream | None = None,
 ) -> Any:
-    left = section(routine.vector(x, "x"), "x", offx, incx)
-    right = section(routine.vector(y, "y"), "y", offy, incy)
+    left = section(routine.vector(x, "x", stream), "x", offx, incx)
+    right = section(routine.vector(y, "y", stream), "y", offy, incy)
     n = count(routine, n, left.whole_steps)
     call = partial(reductions.dot, conjugate=routine.family == "dotc")
     return _reduced("dot", call, routine, {"x": left.view(n), "y": right.view(n)}, stream)
@@ -51,7 +51,7 @@ def _of_one(
     stream: Stream | None = None,
 ) -> Any:
     """A routine on one vector; a negative increment means no elements, as in BLAS, or is refused."""
-    given = section(routine.vector(x, "x"), "x", offx, incx)
+    given = section(routine.vector(x, "x", stream), "x", offx, incx)
     if given.increment < 0 and routine.family == "nrm2":
         raise ShapeError(
             f"incx of {routine.name} is {given.increment}", hint="it is positive: the order of elements does not matter"

@@ -144,7 +144,7 @@ def _tbmv(
     _check_lines(matrix, width + 1, f"k = {width}")
     how, overwrite = option(trans, "trans", TRANS), may_overwrite(overwrite_x, "x")
     is_lower, unit = bool(option(lower, "lower", LOWER)), bool(option(diag, "diag", DIAG))
-    result = routine.target(routine.vector(x, "x"), x, overwrite=overwrite, stream=stream)
+    result = routine.written_vector(x, "x", overwrite=overwrite, stream=stream)
     target = section(result, "x", offx, incx).view(matrix.shape[1])
     core = solve if routine.family == "tbsv" else multiply_triangle
 

@@ -92,7 +92,7 @@ def _gemv(
     stream: Stream | None = None,
 ) -> Array:
     matrix = routine.matrix(a, "a")
-    given = section(routine.vector(x, "x"), "x", offx, incx)
+    given = section(routine.vector(x, "x", stream), "x", offx, incx)
     how, overwrite = option(trans, "trans", TRANS), may_overwrite(overwrite_y, "y")
     alpha, beta = routine.scalar(alpha, "alpha"), routine.scalar(beta, "beta")
     if how:

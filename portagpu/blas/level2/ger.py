@@ -42,7 +42,7 @@ def _ger(
     *,
     stream: Stream | None = None,
 ) -> Array:
-    left, right = _vector(routine, x, "x", incx), _vector(routine, y, "y", incy)
+    left, right = _vector(routine, x, "x", incx, stream), _vector(routine, y, "y", incy, stream)
     may_overwrite(overwrite_x, "x")  # what SciPy may do with them, and this never does
     may_overwrite(overwrite_y, "y")
     factor, overwrite = routine.scalar(alpha, "alpha"), may_overwrite(overwrite_a, "a")
@@ -66,14 +66,14 @@ def _enqueue(
     ger(alpha, x, y, a, stream, conjugate=conjugate)
 
 
-def _vector(routine: Routine, given: Array, name: str, increment: Any) -> Array:
+def _vector(routine: Routine, given: Array, name: str, increment: Any, stream: Stream | None) -> Array:
     """A vector as it is, or from its end. Raises `ShapeError` for an increment but 1 and -1, as SciPy has it."""
     step = integer(increment, f"inc{name}")
     if step not in (1, -1):
         raise ShapeError(
             f"inc{name} of {routine.name} is {step}", hint=f"it is 1 or -1: pass every other element as {name}[::2]"
         )
-    vector = routine.vector(given, name)
+    vector = routine.vector(given, name, stream)
     return vector if step == 1 else vector[::-1]
 
 

@@ -12,7 +12,7 @@ from portagpu.blas.level2.products.form import READ, UNIT, UPPER
 from portagpu.blas.level2.products.product import Use, multiply_packed, packed_lines, symmetric_use
 from portagpu.blas.level2.solving import solve_lines
 from portagpu.blas.level2.vector_results import product_result
-from portagpu.blas.scipy_arguments import DIAG, LOWER, TRANS, Routine, in_dtype, may_overwrite, option
+from portagpu.blas.scipy_arguments import DIAG, LOWER, TRANS, Routine, flat, in_dtype, may_overwrite, option
 from portagpu.blas.scipy_vectors import count, section
 from portagpu.errors import ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -94,14 +94,14 @@ def tpsv(
 
 
 def packed_triangle(routine: Routine, ap: Array, n: int) -> Array:
-    """The first n * (n + 1) / 2 elements of an array: a packed triangle of n columns. Raises `ShapeError`."""
+    """The first n * (n + 1) / 2 elements of a vector: a packed triangle of n columns. Raises `ShapeError`."""
     needed = n * (n + 1) // 2
-    if ap.shape[0] < needed:
+    if ap.size < needed:
         raise ShapeError(
-            f"ap has {ap.shape[0]} elements; a packed triangle of {n} columns has {needed}",
+            f"ap has {ap.size} elements; a packed triangle of {n} columns has {needed}",
             hint=f"pass a longer ap, or a smaller n of {routine.name}",
         )
-    return ap[:needed]
+    return flat(ap)[:needed]
 
 
 def _spmv(
@@ -123,7 +123,7 @@ def _spmv(
     stream: Stream | None = None,
 ) -> Array:
     size = count(routine, n, 0)
-    triangle = packed_triangle(routine, routine.vector(ap, "ap"), size)
+    triangle = packed_triangle(routine, routine.vector(ap, "ap", stream), size)
     is_lower = bool(option(lower, "lower", LOWER))
 
     def enqueue(
@@ -160,10 +160,10 @@ def _tpmv(
     stream: Stream | None = None,
 ) -> Array:
     size = count(routine, n, 0)
-    triangle = packed_triangle(routine, routine.vector(ap, "ap"), size)
+    triangle = packed_triangle(routine, routine.vector(ap, "ap", stream), size)
     how, overwrite = option(trans, "trans", TRANS), may_overwrite(overwrite_x, "x")
     is_lower, unit = bool(option(lower, "lower", LOWER)), bool(option(diag, "diag", DIAG))
-    result = routine.target(routine.vector(x, "x"), x, overwrite=overwrite, stream=stream)
+    result = routine.written_vector(x, "x", overwrite=overwrite, stream=stream)
     target = section(result, "x", offx, incx).view(size)
     call = partial(_enqueue, tpsv if routine.family == "tpsv" else tpmv, is_lower, how, unit)
     if size:

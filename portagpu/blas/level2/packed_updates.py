@@ -98,10 +98,10 @@ def _updated(
     if routine.family == "hpr":  # BLAS has a real one
         factor = factor.real
     sources = {
-        name: section(routine.vector(given, name), name, *placing).view(size)
+        name: section(routine.vector(given, name, stream), name, *placing).view(size)
         for name, (given, *placing) in vectors.items()
     }
-    result = routine.target(routine.vector(ap, "ap"), ap, overwrite=overwrite, stream=stream)
+    result = routine.written_vector(ap, "ap", overwrite=overwrite, stream=stream)
     triangle = packed_triangle(routine, result, size)
 
     def enqueue(*given: Any) -> None:

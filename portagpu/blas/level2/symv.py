@@ -60,7 +60,7 @@ def _symv(
     stream: Stream | None = None,
 ) -> Array:
     matrix = routine.square(a, "a")
-    given = section(routine.vector(x, "x"), "x", offx, incx)
+    given = section(routine.vector(x, "x", stream), "x", offx, incx)
     is_lower, overwrite = bool(option(lower, "lower", LOWER)), may_overwrite(overwrite_y, "y")
     alpha, beta = routine.scalar(alpha, "alpha"), routine.scalar(beta, "beta")
     n = matrix.shape[0]

@@ -87,7 +87,7 @@ def _syr(
     *,
     stream: Stream | None = None,
 ) -> Array:
-    given = section(routine.vector(x, "x"), "x", offx, incx)
+    given = section(routine.vector(x, "x", stream), "x", offx, incx)
     size = count(routine, n, given.length)
     source = given.view(size)
     is_lower, overwrite = bool(option(lower, "lower", LOWER)), may_overwrite(overwrite_a, "a")
@@ -124,8 +124,8 @@ def _syr2(
     *,
     stream: Stream | None = None,
 ) -> Array:
-    left = section(routine.vector(x, "x"), "x", offx, incx)
-    right = section(routine.vector(y, "y"), "y", offy, incy)
+    left = section(routine.vector(x, "x", stream), "x", offx, incx)
+    right = section(routine.vector(y, "y", stream), "y", offy, incy)
     size = count(routine, n, min(left.length, right.length))
     one, other = left.view(size), right.view(size)
     is_lower, overwrite = bool(option(lower, "lower", LOWER)), may_overwrite(overwrite_a, "a")

@@ -64,7 +64,7 @@ def _trsv(
     how = option(trans, "trans", TRANS)
     is_lower, unit = bool(option(lower, "lower", LOWER)), bool(option(diag, "diag", DIAG))
     overwrite = may_overwrite(overwrite_x, "x")
-    result = routine.target(routine.vector(x, "x"), x, overwrite=overwrite, stream=stream)
+    result = routine.written_vector(x, "x", overwrite=overwrite, stream=stream)
     target = section(result, "x", offx, incx).view(matrix.shape[0])
     if how:
         matrix, is_lower = matrix.T, not is_lower

@@ -35,7 +35,7 @@ def product_result(
     rows, columns = extents
     alpha, beta = routine.scalar(factors[0], "alpha"), routine.scalar(factors[1], "beta")
     overwrite = may_overwrite(overwrite_y, "y")
-    source = section(routine.vector(x[0], "x"), "x", *x[1:]).view(columns)
+    source = section(routine.vector(x[0], "x", stream), "x", *x[1:]).view(columns)
     given, *placing = y
     result, target = vector_target(
         routine, given, "y", rows, (placing[0], placing[1]), like=array, overwrite=overwrite, stream=stream

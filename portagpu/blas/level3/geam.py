@@ -79,7 +79,7 @@ def _dgmm(
     *,
     stream: Stream | None = None,
 ) -> Array:
-    matrix, diagonal = routine.matrix(a, "a"), routine.vector(x, "x")
+    matrix, diagonal = routine.matrix(a, "a"), routine.vector(x, "x", stream)
     right = option(side, "side", SIDE)
     if diagonal.shape[0] != matrix.shape[right]:
         counted = "columns" if right else "rows"

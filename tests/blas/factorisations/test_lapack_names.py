@@ -98,7 +98,7 @@ def test_arguments_are_left_or_overwritten(device):
     there = cuda.to_device(before)
     found, info = lapack.dpotrf(there, overwrite_a=1)
     assert found is there
-    assert info.copy_to_host() == [0]
+    assert info.shape == () and int(info.copy_to_host()) == 0
 
 
 def test_info(device):
@@ -107,6 +107,19 @@ def test_info(device):
     assert lapack.dgetri(np.diag([1.0, 0.0]), np.arange(2))[1] == 2
     assert lapack.dpotrf(np.zeros((0, 0)))[1] == 0
     assert lapack.dgetrf([[1, 2], [3, 4]])[1].tolist() == [1, 1]
+
+
+def test_info_on_the_device_has_the_axes_of_the_batch(device):
+    for minor in range(4):  # the second call is recorded, and made again from then on
+        a = np.eye(3)
+        if minor:
+            a[minor - 1, minor - 1] = -1
+        info = lapack.dpotrf(cuda.to_device(a))[1]
+        assert info.shape == () and int(info.copy_to_host()) == minor
+        many = lapack.dpotrf(cuda.to_device(np.stack([a, np.eye(3)])))[1]
+        assert many.copy_to_host().tolist() == [minor, 0]
+    *_, info = lapack.dgeqrf(cuda.to_device(np.eye(3)))
+    assert info.shape == () and int(info.copy_to_host()) == 0
 
 
 def test_wrong_arguments(device):
