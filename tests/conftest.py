@@ -17,6 +17,7 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # hundreds of child processes
     sys.dont_write_bytecode = False
 if "PYTEST_XDIST_WORKER" in os.environ:  # NumPy's threads wait actively, on cores that other workers need
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # JAX would take most of a GPU's memory
 os.environ["PORTAGPU_WARNINGS"] = "0"  # tests are small, and a warning is an error
 os.environ["PORTAGPU_SHIPPED"] = "0"  # results for some devices must not make tests differ from others
 os.environ["PORTAGPU_DATA_DIR"] = str(Path(_folder.name, "data"))

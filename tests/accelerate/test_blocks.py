@@ -129,6 +129,8 @@ def test_threads_have_their_own_blocks_and_share_others(device):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.one_device
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*os.fork:RuntimeWarning")  # JAX's, where it runs
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_forked_child_computes_with_numpy(block):
     with block:
         A @ A
