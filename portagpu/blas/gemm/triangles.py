@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
 from portagpu.blas.gemm.core.alignment import swapped
-from portagpu.blas.gemm.core.interface import Product, order_of
+from portagpu.blas.gemm.core.interface import Config, Product, order_of
 from portagpu.blas.gemm.core.workspace import with_own_scratch
 from portagpu.blas.gemm.selection.choice import choose
 from portagpu.blas.gemm.selection.registry import variant_of
@@ -17,6 +18,8 @@ from portagpu.blas.gemm.variants.mma.float64_variant import DoubleConfig, Double
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
+_V = TypeVar("_V")
+_C = TypeVar("_C", bound=Config)
 _LEAST_BLOCK, _LEAST_BLOCKS = 128, 8  # rows of a block on the diagonal, and blocks, where a launch for the rest pays
 
 
@@ -41,7 +44,7 @@ def multiply_triangle(
     if order_of(c) == "F":
         a, b, c, lower = swapped(b), swapped(a), swapped(c), not lower
     product = Product(a=a, b=b, c=c, stream=stream, alpha=alpha, beta=beta)
-    found = _by_blocks(product)
+    found = _chosen(product, BlockVariant, BlockConfig)
     if found is None:
         return False
     with_own_scratch(partial(found[0].run_triangle, lower=lower), found[1], product)
@@ -66,7 +69,7 @@ def multiply_by_triangle(
     if a.dtype.kind == "c" or c.size == 0 or not a.ndim == b.ndim == c.ndim == 2 or order_of(c) != "F":
         return False
     product = Product(a=swapped(b), b=swapped(a), c=swapped(c), stream=stream, alpha=alpha)
-    found = _by_blocks(product)
+    found = _chosen(product, BlockVariant, BlockConfig)
     if found is None:
         return False
     with_own_scratch(partial(found[0].run_times_triangle, lower=not lower, unit=unit), found[1], product)
@@ -77,10 +80,12 @@ def multiply_by_triangle(
 class BlockTriangle:
     """How products with a triangle, whose diagonal's blocks of ``rows`` are multiplied apart, are finished in a launch.
 
-    The rest without the first row of blocks and the last column, or the other way round, is block triangular.
+    The rest without the first row of blocks and the last column, or the other way round, is block triangular. Blocks
+    are multiples of the tiles of ``config``.
     """
 
     rows: int
+    config: DoubleConfig
 
     @classmethod
     def predict(cls, a: DeviceNDArray, b: DeviceNDArray, out: DeviceNDArray, stream: Stream) -> BlockTriangle | None:
@@ -90,11 +95,11 @@ class BlockTriangle:
         """
         if a.dtype != np.float64 or not a.ndim == b.ndim == out.ndim == 2 or order_of(out) != "F":
             return None
-        found = _by_doubles(Product(a=swapped(b), b=swapped(a), c=swapped(out), stream=stream, beta=1.0))
+        found = _chosen(_of_columns(a, b, out, stream), DoubleVariant, DoubleConfig)
         if found is None:
             return None
         rows = found[0].rows_of_blocks(found[1], least=_LEAST_BLOCK)
-        return cls(rows) if a.shape[0] >= _LEAST_BLOCKS * rows else None
+        return cls(rows, found[1]) if a.shape[0] >= _LEAST_BLOCKS * rows else None
 
     def add_rest(
         self,
@@ -110,23 +115,17 @@ class BlockTriangle:
         end = a.shape[0] // self.rows * self.rows
         first, last = slice(0, end - self.rows), slice(self.rows, end)
         down, right = (last, first) if lower else (first, last)
-        columns = Product(
-            a=swapped(b[right]), b=swapped(a[down, right]), c=swapped(out[down]), stream=stream, alpha=alpha, beta=1.0
-        )
-        found = _by_doubles(columns)
-        assert found is not None
+        product = replace(_of_columns(a[down, right], b[right], out[down], stream), alpha=alpha)
+        variant = variant_of(self.config)
+        assert isinstance(variant, DoubleVariant)
         # it is the transpose that is multiplied
-        with_own_scratch(partial(found[0].run_block_triangle, rows=self.rows, upper=lower), found[1], columns)
+        run = partial(variant.run_block_triangle, rows=self.rows, upper=lower)
+        with_own_scratch(run, self.config, product)
 
 
-def _by_doubles(product: Product) -> tuple[DoubleVariant, DoubleConfig] | None:
-    """The double variant and its parameters, if it is the one for a product."""
-    config = choose(product.problem, product.c.context)
-    if not isinstance(config, DoubleConfig):
-        return None
-    variant = variant_of(config)
-    assert isinstance(variant, DoubleVariant)
-    return variant, config
+def _of_columns(a: DeviceNDArray, b: DeviceNDArray, out: DeviceNDArray, stream: Stream) -> Product:
+    """The transpose of ``out = out + a @ b``."""
+    return Product(a=swapped(b), b=swapped(a), c=swapped(out), stream=stream, beta=1.0)
 
 
 def multiply_by_symmetric(
@@ -154,18 +153,18 @@ def multiply_by_symmetric(
     if left:
         a, b, c, lower = swapped(a), swapped(b), swapped(c), not lower
     product = Product(a=b, b=a, c=c, stream=stream, alpha=alpha, beta=beta)
-    found = _by_blocks(product)
+    found = _chosen(product, BlockVariant, BlockConfig)
     if found is None:
         return False
     with_own_scratch(partial(found[0].run_times_symmetric, lower=lower), found[1], product)
     return True
 
 
-def _by_blocks(product: Product) -> tuple[BlockVariant, BlockConfig] | None:
-    """The block variant and its parameters, if it is the one for a product."""
+def _chosen(product: Product, kind: type[_V], config_type: type[_C]) -> tuple[_V, _C] | None:
+    """A variant and its parameters, if it is the one for a product."""
     config = choose(product.problem, product.c.context)
-    if not isinstance(config, BlockConfig):
+    if not isinstance(config, config_type):
         return None
     variant = variant_of(config)
-    assert isinstance(variant, BlockVariant)
+    assert isinstance(variant, kind)
     return variant, config

@@ -10,7 +10,8 @@ import pytest
 from hopper import HOPPER
 from opencl_text import text_of
 
-from portagpu import cuda
+from portagpu import blas, cuda
+from portagpu.blas.gemm import triangles
 from portagpu.blas.gemm.core.interface import Product
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.variants.mma import float64_kernels, float64_variant
@@ -111,3 +112,28 @@ def test_local_memory_is_what_the_kernel_has(device, orders):
         )
     sizes = [int(n) * 8 for n in re.findall(r"__local double \w+\[(\d+)\]", texts[0])]
     assert len(sizes) == 2 and sum(sizes) == config.local_memory(problem)
+
+
+@pytest.mark.parametrize("trans", [0, 1])
+@pytest.mark.parametrize("lower", [0, 1])
+def test_triangles_times_matrices(device, variant, monkeypatch, lower, trans):
+    """What is beside the blocks on the diagonal is added by the double variant, whatever suits the smaller product."""
+    if not device.capabilities.conditional_barriers:
+        pytest.skip("the emulation is checked on other drivers")
+    asked = []
+
+    def choose(problem, context):
+        asked.append(problem)
+        return DoubleConfig(**CONFIG, split_k=1)
+
+    monkeypatch.setattr(triangles, "choose", choose)
+    monkeypatch.setattr(triangles, "variant_of", lambda config: variant)
+    monkeypatch.setattr(triangles, "_LEAST_BLOCK", 32)
+    n, m = 8 * 32 + 21, 19
+    random = np.random.default_rng(8)
+    a, b = (random.integers(-4, 5, shape).astype(np.float64) for shape in ((n, n), (n, m)))
+    there = np.tril(a) if lower else np.triu(a)
+    given = cuda.to_device(np.asfortranarray(np.where(there == a, a, np.nan)))
+    found = blas.dtrmm(2.0, given, cuda.to_device(np.asfortranarray(b)), lower=lower, trans_a=trans)
+    np.testing.assert_array_equal(found.copy_to_host(), 2 * ((there.T if trans else there) @ b))
+    assert asked
