@@ -12,7 +12,7 @@ import numpy as np
 from portagpu.backends.base import Completion, Driver
 from portagpu.backends.registry import foreign
 from portagpu.errors import ArgumentTypeError, ShapeError
-from portagpu.runtime.arrays.staged_copies import staging
+from portagpu.runtime.arrays.staged_copies import pays, staging
 from portagpu.runtime.arrays.view import CopiedView, View
 from portagpu.runtime.execution.recorder import Copy, active
 from portagpu.runtime.execution.stream import Stream, enqueuing
@@ -86,24 +86,28 @@ def is_pinned(array: np.ndarray[Any, Any], driver: Driver) -> bool:
 
 def download(source: View, flat: np.ndarray[Any, Any], stream: Stream, *, blocking: bool) -> None:
     """Copy a contiguous device array to flat host memory, which the stream keeps until the copy is done."""
-    driver, locked = stream.context.driver, is_pinned(flat, stream.context.driver)
-    with enqueuing(stream) as queue, staging(source.context, queue, 0 if locked else flat.nbytes) as stage:
-        if stage is not None:
-            stage.download(queue, flat.view(np.uint8), source)
-            return
-        blocking = blocking or not locked
+    driver = stream.context.driver
+    blocking = blocking or not is_pinned(flat, driver)
+    with enqueuing(stream) as queue:
+        if pays(source.context, flat.nbytes) and not is_pinned(flat, driver):
+            with staging(source.context, queue) as stage:
+                if stage is not None:
+                    stage.download(queue, flat.view(np.uint8), source)
+                    return
         done = driver.download(queue, as_bytes(flat), source.buffer, offset=source.offset, blocking=blocking)
         _hand_over(done, flat, stream, blocking)
 
 
 def upload(target: View, flat: np.ndarray[Any, Any], stream: Stream, *, blocking: bool) -> None:
     """Copy flat host memory, which the stream keeps until the copy is done, to a contiguous device array."""
-    driver, locked = stream.context.driver, is_pinned(flat, stream.context.driver)
-    with enqueuing(stream) as queue, staging(target.context, queue, 0 if locked else flat.nbytes) as stage:
-        if stage is not None:
-            stage.upload(queue, target, flat.view(np.uint8))
-            return
-        blocking = blocking or not locked
+    driver = stream.context.driver
+    blocking = blocking or not is_pinned(flat, driver)
+    with enqueuing(stream) as queue:
+        if pays(target.context, flat.nbytes) and not is_pinned(flat, driver):
+            with staging(target.context, queue) as stage:
+                if stage is not None:
+                    stage.upload(queue, target, flat.view(np.uint8))
+                    return
         done = driver.upload(queue, target.buffer, as_bytes(flat), offset=target.offset, blocking=blocking)
         _hand_over(done, flat, stream, blocking)
 

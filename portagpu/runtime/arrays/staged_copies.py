@@ -122,13 +122,18 @@ class Stage:
             raise errors[0]
 
 
+def pays(context: Context, nbytes: int) -> bool:
+    """Whether copies of so much pageable memory are to be staged."""
+    return nbytes >= LEAST and context.capabilities.staged_copies
+
+
 @contextmanager
-def staging(context: Context, queue: Any, nbytes: int) -> Iterator[Stage | None]:
-    """Where a copy is staged; None for one that the driver makes as fast, or while another one is.
+def staging(context: Context, queue: Any) -> Iterator[Stage | None]:
+    """Where a copy is staged; None while another one is, or other threads run on the cores.
 
     The first one locks memory; where there is none to lock, all copies are the driver's.
     """
-    threads = _free_cores() if nbytes >= LEAST and context.capabilities.staged_copies else 0
+    threads = _free_cores()
     if threads < 2:
         yield None
         return
