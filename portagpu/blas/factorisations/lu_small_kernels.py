@@ -16,7 +16,7 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.factorisations.lu_kernels import largest_of_lanes, magnitude
-from portagpu.blas.level3.quad_kernels import from_lane
+from portagpu.blas.gemm.kernels.warp_lanes import from_lane
 
 _LANES = 32
 _ALL = 0xFFFFFFFF

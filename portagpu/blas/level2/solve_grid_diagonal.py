@@ -11,13 +11,13 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.gemm.kernels.epilogue import multiply_add
+from portagpu.blas.gemm.kernels.warp_lanes import from_lane
 
 WIDTH = 64
 """Unknowns of a block."""
 LANES = 32
 HALVES = WIDTH // LANES
 _QUAD = 4  # unknowns that are found at a time
-ALL = 0xFFFFFFFF
 TRIANGLE = WIDTH * (WIDTH + 1) // 2
 """Elements of the diagonal's block in shared memory: columns one after the other, each from the diagonal on."""
 
@@ -64,14 +64,6 @@ def of_triangle(row, column):
 
 
 @cuda.jit(device=True)
-def lane_of(value, lane, is_complex: cuda.constexpr):
-    """The value of another lane of the warp."""
-    if is_complex:
-        return complex(cuda.shfl_sync(ALL, value.real, lane), cuda.shfl_sync(ALL, value.imag, lane))
-    return cuda.shfl_sync(ALL, value, lane)
-
-
-@cuda.jit(device=True)
 def _rest(i, shared, plan: cuda.constexpr):
     """What all those terms leave of a row's right side."""
     kind = type(i)
@@ -94,7 +86,7 @@ def _find_quads(left, lane, shared, plan: cuda.constexpr):
             first = kind(quad) * kind(_QUAD)
             column = kind(half * LANES) + first
             for q in cuda.unroll(range(_QUAD)):
-                found[q] = lane_of(left[half], np.int32(first) + np.int32(q), plan.is_complex)
+                found[q] = from_lane(left[half], np.int32(first) + np.int32(q), plan.is_complex)
             for q in cuda.unroll(range(_QUAD)):
                 for p in cuda.unroll(range(q)):
                     factor = shared.triangle[of_triangle(column + kind(q), column + kind(p))]
@@ -118,7 +110,7 @@ def _find_by_division(left, lane, shared, plan: cuda.constexpr):
     for half in cuda.unroll(range(HALVES)):
         for step in range(LANES):
             column = kind(half * LANES) + kind(step)
-            known = lane_of(left[half], np.int32(step), plan.is_complex)
+            known = from_lane(left[half], np.int32(step), plan.is_complex)
             known = known / shared.triangle[of_triangle(column, column)]
             for h in cuda.unroll(range(half, HALVES)):
                 row = kind(h * LANES) + lane

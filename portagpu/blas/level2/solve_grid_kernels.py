@@ -22,10 +22,10 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.gemm.kernels.epilogue import multiply_add
+from portagpu.blas.gemm.kernels.warp_lanes import from_lane
 from portagpu.blas.level2.products.form import LOWER, UNIT
 from portagpu.blas.level2.products.lines import start_of
 from portagpu.blas.level2.solve_grid_diagonal import (
-    ALL,
     HALVES,
     LANES,
     TRIANGLE,
@@ -33,11 +33,12 @@ from portagpu.blas.level2.solve_grid_diagonal import (
     Shared,
     find_in_block,
     find_in_warp,
-    lane_of,
     of_triangle,
 )
+from portagpu.blas.level2.solve_kernels import coefficient
 
 _DOUBLINGS = 5  # to a warp's lanes
+_HALF = 0xFFFFFFFF  # of a word
 _HURRY = 4  # a block that waits for one so near before it waits without a pause
 _PAUSE = 200  # nanoseconds
 CONTROL = 16
@@ -58,14 +59,6 @@ class _Place(NamedTuple):
     block: Any
     warp: Any
     lane: Any
-
-
-@cuda.jit(device=True)
-def _coefficient(value, t, plan: cuda.constexpr):
-    """An element of the triangle, as the memory has it: conjugated only when it is used, since that waits for it."""
-    if plan.is_complex:
-        value = value.conjugate() if t.conjugate != 0 else value
-    return value
 
 
 # the triangle ---------------------------------------------------------------------------------------------------------
@@ -123,7 +116,7 @@ def _stage(t, x, lines, n, order, place, shared, plan: cuda.constexpr):
         for h in cuda.unroll(range(HALVES)):
             line, side = place.warp * kind(share) + kind(r), kind(h * LANES) + place.lane
             row, column = (line, side) if plan.rows else (side, line)
-            value = _coefficient(tile[r, h], t, plan)
+            value = coefficient(tile[r, h], t, plan.is_complex)
             if row == column and t.m.diagonal == UNIT:
                 value = plan.number(1)
             if place.block * kind(WIDTH) + row >= n:
@@ -155,7 +148,7 @@ def _hear(words, first, number, bits, to, lane, pauses, plan: cuda.constexpr):
         for i in cuda.unroll(range(count)):
             part[i] = cuda.ldcv(words, first + kind(i * LANES) + lane)
         for i in cuda.unroll(range(count)):
-            is_ready = is_ready and np.uint32(part[i] & np.uint64(ALL)) == number
+            is_ready = is_ready and np.uint32(part[i] & np.uint64(_HALF)) == number
         if pauses and not is_ready:
             cuda.nanosleep(_PAUSE)
     for i in cuda.unroll(range(count)):
@@ -200,11 +193,11 @@ def _add_terms(sums, tile, t, unknowns, begin, place, plan: cuda.constexpr):
     for r in cuda.unroll(range(share)):
         if plan.rows:
             for h in cuda.unroll(range(HALVES)):
-                sums[r] = multiply_add(_coefficient(tile[r, h], t, plan), known[h], sums[r], plan.is_complex)
+                sums[r] = multiply_add(coefficient(tile[r, h], t, plan.is_complex), known[h], sums[r], plan.is_complex)
         else:
             one = unknowns[begin + place.warp * kind(share) + kind(r)]
             for h in cuda.unroll(range(HALVES)):
-                sums[h] = multiply_add(_coefficient(tile[r, h], t, plan), one, sums[h], plan.is_complex)
+                sums[h] = multiply_add(coefficient(tile[r, h], t, plan.is_complex), one, sums[h], plan.is_complex)
 
 
 @cuda.jit(device=True)
@@ -231,7 +224,7 @@ def _leave_sums(sums, place, shared, plan: cuda.constexpr):
                 if kept > 0:
                     mine = sums[r + kept] if is_upper else sums[r]
                     theirs = sums[r] if is_upper else sums[r + kept]
-                sums[r] = mine + lane_of(theirs, partner, plan.is_complex)
+                sums[r] = mine + from_lane(theirs, partner, plan.is_complex)
         lanes = LANES // share
         if place.lane % kind(lanes) == 0:
             shared.sums[place.warp * kind(share) + place.lane // kind(lanes)] = sums[0]

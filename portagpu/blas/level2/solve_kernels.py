@@ -60,12 +60,17 @@ class Step(NamedTuple):
 
 
 @cuda.jit(device=True)
-def _value(t, place, solve: cuda.constexpr):
-    """An element of the triangle."""
-    value = t.m.memory[place]
-    if solve.is_complex:
+def coefficient(value, t, is_complex: cuda.constexpr):
+    """An element of the triangle, of what the memory has: its conjugate, if elements are conjugated."""
+    if is_complex:
         value = value.conjugate() if t.conjugate != 0 else value
     return value
+
+
+@cuda.jit(device=True)
+def _value(t, place, solve: cuda.constexpr):
+    """An element of the triangle."""
+    return coefficient(t.m.memory[place], t, solve.is_complex)
 
 
 @cuda.jit(device=True)

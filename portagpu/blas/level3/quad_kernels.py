@@ -17,13 +17,13 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.gemm.kernels.epilogue import multiply_add
+from portagpu.blas.gemm.kernels.warp_lanes import from_lane
 from portagpu.blas.level3.triangular_kernels import coefficient
 
 QUAD = 4
 """Threads of a column, and rows that are found at a time."""
 _AT_ONCE = 16  # loads of a thread
 _LANES = 32
-_ALL = 0xFFFFFFFF
 
 
 class QuadPlan(NamedTuple):
@@ -71,14 +71,6 @@ def _stage(triangle, a, start, n, thread, plan: cuda.constexpr):
             column = number % kind(plan.rows) if plan.a_along else number // kind(plan.rows)
             if row < kind(plan.rows) and column < kind(plan.rows) and column // kind(QUAD) <= row // kind(QUAD):
                 triangle[_place(row, column, plan)] = part[u]
-
-
-@cuda.jit(device=True)
-def from_lane(value, lane, is_complex: cuda.constexpr):
-    """The value of another thread of the warp."""
-    if is_complex:
-        return complex(cuda.shfl_sync(_ALL, value.real, lane), cuda.shfl_sync(_ALL, value.imag, lane))
-    return cuda.shfl_sync(_ALL, value, lane)
 
 
 @cuda.jit(device=True)
