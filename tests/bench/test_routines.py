@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from click.testing import CliRunner
-
-from portagpu.bench.cells import Memory
-from portagpu.bench.routines import clblast, cublas, measure, task, tasks
 from portagpu.bench.routines.results import Row, figures, summary
+
+from portagpu.bench.records.cell import Memory
+from portagpu.bench.routines import clblast, cublas, measure, task, tasks
 from portagpu.cli import cli
 from portagpu.runtime.execution.context import Context
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from portagpu.bench.textbook.results import Row, figures, summary
 
 from portagpu.bench.textbook import cuda_texts, kernels, measure
-from portagpu.bench.textbook.results import Row, figures, summary
 from portagpu.cli import cli
 
 pytestmark = pytest.mark.one_device

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.bench import cupy_products, torch_products
-from portagpu.bench.cells import Memory
-from portagpu.bench.turns import Call
+from portagpu.bench.method.turns import Call
+from portagpu.bench.peers import cupy_products, torch_products
+from portagpu.bench.records.cell import Memory, Role
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.device import DeviceRecord, DeviceType
 
@@ -31,6 +31,7 @@ class Peer:
     memory: Memory
     prepare: Callable[[Problem, Matrix, Matrix], Call]
     serves: Callable[[Problem], Problem]
+    role: Role = Role.VENDOR
 
 
 def peers_for(device: DeviceRecord) -> tuple[Peer, ...]:

@@ -8,10 +8,10 @@ import click
 
 from portagpu.bench.problems import shape_text
 from portagpu.bench.tuned import check_kept, gains, heading, obstacle, row, summary
+from portagpu.cli.bench.products import Products, product_options
 from portagpu.cli.interruption import keep_in
 from portagpu.cli.options import time_option
 from portagpu.cli.output import console as new_console
-from portagpu.cli.products import Products, product_options
 from portagpu.device import default_device, find_device
 from portagpu.settings import Settings
 

@@ -9,17 +9,19 @@ taken with this process.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import importlib
 import logging
 import platform
 import statistics
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from portagpu.bench.turns import Call, take_turn
+from portagpu.bench.method.turns import Call, take_turn
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.tuning.trials.worker import Worker, WorkerDied
 
@@ -115,6 +117,14 @@ class CoreTypes:
         return self._workers
 
 
+@cache
+def shared() -> CoreTypes:
+    """This process's children, which end with it."""
+    found = CoreTypes()
+    atexit.register(found.__exit__)
+    return found
+
+
 # in the child --------------------------------------------------------------------------------------------------------
 
 _held: dict[str, Call] = {}
@@ -174,4 +184,4 @@ def _libraries() -> list[str]:
     return [str(path) for folder in folders for path in sorted(folder.glob("*openblas*"))]
 
 
-__all__ = ["CORE_TYPES", "CoreTypePlayer", "CoreTypes", "answer", "core_name"]
+__all__ = ["CORE_TYPES", "CoreTypePlayer", "CoreTypes", "answer", "core_name", "shared"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.bench.turns import Call
+from portagpu.bench.method.turns import Call
 from portagpu.blas.gemm.core.problem import Problem
 
 MODULE = "torch"

@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 
 import click
 
-from portagpu.bench import gemm, problems
+from portagpu.bench import problems
 from portagpu.bench.problems import Shape, parse_shape
 from portagpu.bench.routines.tasks import DTYPES as ROUTINE_DTYPES
+from portagpu.bench.suites.gemm import default_sizes as sizes_of
 from portagpu.blas.gemm.core.accumulation import OUTPUTS
 from portagpu.blas.gemm.core.problem import DTYPES, Problem, default_output
 from portagpu.blas.gemm.selection.registry import all_precisions
@@ -47,7 +48,7 @@ class Products:
                 found += [replace(p, out=self.out) for p in problems.named(name, device.capabilities)]
         shapes = self.shapes
         if not shapes and not self.sets:
-            shapes = tuple(map(problems.square, default_sizes or gemm.default_sizes(device)))
+            shapes = tuple(map(problems.square, default_sizes or sizes_of(device)))
         return list(dict.fromkeys([*found, *self._combined(shapes)]))
 
     def _combined(self, shapes: tuple[Shape, ...]) -> list[Problem]:
