@@ -72,9 +72,7 @@ def _is_copied(value: Any) -> bool:
 
 
 def _check_apart(hosts: list[np.ndarray[Any, Any]], devices: list[DeviceNDArray]) -> None:
-    shared = any(
-        x.buffer is not y.buffer and may_overlap((x, y)) for x, y in itertools.combinations(devices, 2)
-    )
+    shared = any(x.buffer is not y.buffer and may_overlap((x, y)) for x, y in itertools.combinations(devices, 2))
     ranges = [found for array in devices if (found := host_range(array)) is not None]
     for low, high in map(bounds_of, hosts):
         shared = shared or any(low < end and begin < high for begin, end in ranges)

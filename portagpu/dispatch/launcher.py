@@ -17,7 +17,7 @@ from portagpu.errors import CudaAPIError, KernelError, LaunchConfigError, Launch
 from portagpu.package_stamp import is_of_package
 from portagpu.runtime.arrays.host_memory import finished
 from portagpu.runtime.execution.context import Context, context_of
-from portagpu.runtime.execution.stream import Stream, enqueuing
+from portagpu.runtime.execution.stream import enqueuing
 from portagpu.runtime.host_arguments import HostWork
 from portagpu.runtime.performance_warnings import advise, remark
 from portagpu.runtime.placement import place

@@ -97,7 +97,7 @@ class Specialisations(KernelDefinition):
 
         def built(key: tuple[Any, ...], block: Extent | None) -> Overload:
             context.holders.add(self)
-            types, wide = self._types(args), key[3]
+            types, wide = self._argument_types(args), key[3]
             made = self.build(types, context, wide=wide, shared=shape.shared, launch=launch, block=block)
             if made.kernel_source.cooperative and not context.capabilities.cooperative_launch:
                 self._grids.add(key[:5])
@@ -118,7 +118,7 @@ class Specialisations(KernelDefinition):
 
         def built(key: tuple[Any, ...], block: Extent | None) -> Overload:
             context.holders.add(self)
-            types, wide = self._types(args), key[3]
+            types, wide = self._argument_types(args), key[3]
             made = self.build(types, context, wide=wide, shared=shape.shared, block=block, counts=counts)
             self._counting[key] = made
             context.specialisations.add(self, key, made.compiled)
@@ -146,7 +146,7 @@ class Specialisations(KernelDefinition):
         )
         return context.key, parts, alias, wide, dynamic
 
-    def _types(self, args: tuple[Any, ...]) -> tuple[ArgumentType, ...]:
+    def _argument_types(self, args: tuple[Any, ...]) -> tuple[ArgumentType, ...]:
         """The types of prepared arguments."""
         constexpr = self.source.constexpr
         alias, _ = arguments.facts_of(args)

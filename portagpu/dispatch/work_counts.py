@@ -84,7 +84,7 @@ def count_work(
     prepared = kernel.prepare(args, context, where, work)
     overload = kernel.counting(prepared, shape, context, Counts(touched))
     _check(overload, shape, context)
-    memory = _Memory(overload, prepared, where)
+    memory = _Memory(overload, prepared, where, context)
     compiled = overload.compiled
     with enqueuing(where) as queue:
         if overload.kernel_source.faults:
@@ -111,14 +111,14 @@ def _check(overload: Overload, shape: LaunchShape, context: Context) -> None:
 class _Memory:
     """The memory of a launch's counts: totals, a table of the arrays, marks of what was touched."""
 
-    def __init__(self, overload: Overload, prepared: tuple[Any, ...], stream: Stream) -> None:
+    def __init__(self, overload: Overload, prepared: tuple[Any, ...], stream: Stream, context: Context) -> None:
         source = overload.kernel_source
         self._granule = source.granule
         words = HEAD + ROWS * 2 * len(source.counted)
         arrays = [_argument(prepared, p.path) for p in source.parameters if p.role is ParameterRole.POINTER]
         table, self._marks = _table(arrays, source.granule)
         self._made = [
-            to_device(host, stream=stream, context=stream.context)
+            to_device(host, stream=stream, context=context)
             for host in (np.zeros(words, np.uint32), table, np.zeros(max(1, 2 * self._marks), np.uint8))
         ]
         self.buffers = tuple(array.buffer for array in self._made)

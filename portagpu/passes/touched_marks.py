@@ -15,7 +15,7 @@ from typing import Any
 
 from portagpu.dtypes import UINT8, UINT64
 from portagpu.errors import UncountedWorkError
-from portagpu.ir.names import WORK_TOTALS, own
+from portagpu.ir.names import own
 from portagpu.ir.nodes import (
     Assign,
     Binary,
@@ -50,9 +50,7 @@ from portagpu.source import Span
 READ, WRITE = 1, 2
 _TOUCH = own("touch")
 _ULONG = Scalar(UINT64)
-_TABLE = Parameter(
-    name=own("touch_table"), type=Pointer(_ULONG, Space.GLOBAL), role=ParameterRole.COUNTS, axis=TABLE
-)
+_TABLE = Parameter(name=own("touch_table"), type=Pointer(_ULONG, Space.GLOBAL), role=ParameterRole.COUNTS, axis=TABLE)
 _MARKS = Parameter(
     name=own("touch_marks"), type=Pointer(Scalar(UINT8), Space.GLOBAL), role=ParameterRole.COUNTS, axis=MARKS
 )
@@ -78,9 +76,7 @@ def touched_marks(program: Program) -> Program:
     accesses = [a for f in functions_of(program) if f.name != ADD_WORK for a in _accesses(f)]
     granule = min((1 if a.packed else _grain(a.pointer.type) for a in accesses), default=1)
     arrays = tuple(p for p in program.kernel.parameters if p.role is ParameterRole.POINTER)
-    bases = tuple(
-        Parameter(name=own(f"base{n}"), type=_ULONG, role=ParameterRole.SCALAR) for n in range(len(arrays))
-    )
+    bases = tuple(Parameter(name=own(f"base{n}"), type=_ULONG, role=ParameterRole.SCALAR) for n in range(len(arrays)))
     handed = (*bases, _TABLE, _MARKS, totals_parameter())
     marking = _Marking(handed)
     program = replace(

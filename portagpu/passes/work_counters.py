@@ -221,9 +221,7 @@ def _add_work(span: Span) -> Function:
     old, whole = Var("old", _UINT, span=span), Var("sum", _UINT, span=span)
 
     def added(place: Expr, amount: Var) -> Operation:
-        return Operation(
-            "atomic_add", (Offset(totals, place, _ALL, span=span), amount), _UINT, effect=True, span=span
-        )
+        return Operation("atomic_add", (Offset(totals, place, _ALL, span=span), amount), _UINT, effect=True, span=span)
 
     upper = Binary(BinaryOp.SHR, value, Constant(32, _ULONG, span=span), _ULONG, span=span)
     carry = Cast(Compare(CompareOp.LT, whole, low, span=span), _UINT, span=span)
