@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from portagpu.bench.method.turns import Clock
 from portagpu.cuda.host import event
 from portagpu.runtime.execution.context import Context
-
-Clock = Callable[[Callable[[], None]], float]
 
 
 def clock_of(context: Context) -> Clock:
@@ -17,14 +16,16 @@ def clock_of(context: Context) -> Clock:
     whose events know their times makes launches dearer, and the default stream keeps the one that is timed.
     """
 
-    def seconds(run: Callable[[], None]) -> float:
+    def seconds(enqueue: Callable[[], None], wait: Callable[[], object]) -> float:
         stream, start, end = context.stream(), event(), event()
         start.record(stream)
-        run()
+        start.synchronize()
+        enqueue()
         end.record(stream)
+        wait()
         return start.elapsed_time(end) / 1000
 
     return seconds
 
 
-__all__ = ["Clock", "clock_of"]
+__all__ = ["clock_of"]

@@ -18,6 +18,10 @@ from portagpu.bench.method.plan import FULL, Method
 
 Product = Callable[[], None]  # computes the product once and waits for it
 
+Clock = Callable[[Callable[[], None], Callable[[], object]], float]
+"""``clock(enqueue, wait)``: seconds between two of the device's own events, before and after the work that ``enqueue``
+gives it; it returns after ``wait``."""
+
 _MOST_CALLS = 20_000
 _MOST_SAMPLES = 40  # of a turn
 _LEAST_SECONDS = 0.001  # of a sample
@@ -28,14 +32,13 @@ _WARM_UP = 8  # a turn's calls over those that come before it, untimed
 class Call:
     """A call that is ready to be made again and again.
 
-    ``enqueue`` it, ``wait`` for all, ``fetch`` the result to the host; ``clock(run)``: seconds that pass by the
-    device's own events while ``run`` enqueues work.
+    ``enqueue`` it, ``wait`` for all, ``fetch`` the result to the host; ``clock``: see `Clock`.
     """
 
     enqueue: Callable[[], Any]
     wait: Callable[[], Any] = lambda: None
     fetch: Callable[[], Any] | None = None
-    clock: Callable[[Callable[[], None]], float] | None = None
+    clock: Clock | None = None
 
     def product(self) -> None:
         """One call, waited for."""
@@ -152,4 +155,4 @@ class Cold:
         return times
 
 
-__all__ = ["BackToBack", "Call", "Cold", "OneByOne", "Player", "Product", "take_turn"]
+__all__ = ["BackToBack", "Call", "Clock", "Cold", "OneByOne", "Player", "Product", "take_turn"]

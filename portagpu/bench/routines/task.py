@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.bench.device_clock import Clock
-from portagpu.bench.method.turns import Call
+from portagpu.bench.method.turns import Call, Clock
 from portagpu.runtime.arrays.array import DeviceNDArray
 
 Array = np.ndarray[Any, Any]

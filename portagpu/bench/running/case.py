@@ -73,8 +73,8 @@ class Entry:
 class Options:
     """What all suites are asked for.
 
-    ``quick``: fewer workloads; ``small``: sizes that show only whether all works. ``cold``: with cold caches, too. ``core_types``: on CPUs, OpenBLAS with each of its core
-    types in child processes. ``seed``: of random operands.
+    ``quick``: fewer workloads; ``small``: sizes that show only whether all works. ``cold``: with cold caches, too.
+    ``core_types``: on CPUs, OpenBLAS with each of its core types in child processes. ``seed``: of random operands.
     """
 
     quick: bool = False
