@@ -13,9 +13,7 @@ from portagpu.cli.output import stdout_to_stderr
 @click.command("FILE.py:KERNEL")
 @run_options
 @click.argument("kernel", metavar="FILE.py:KERNEL")
-@click.option(
-    "--size", "sizes", multiple=True, type=click.IntRange(min=1), help="elements of each axis")
-)
+@click.option("--size", "sizes", multiple=True, type=click.IntRange(min=1), help="elements of each axis")
 @click.option("--signature", help='types of the arguments, such as "void(float32[::1], int32)"; default: as declared')
 @click.option("--argument", "arguments", multiple=True, metavar="NAME=VALUE", help="a number for a parameter")
 @click.option("--block", help="threads of a block, such as 256 or 16,16")
