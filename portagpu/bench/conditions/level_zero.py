@@ -141,7 +141,7 @@ def _listed(call: Callable[..., Any], kind: Any) -> list[Any]:
     if call(ctypes.byref(count), None) != 0 or not 0 < count.value < 1000:
         return []
     found = (kind * count.value)()
-    return [kind(value) for value in found] if call(ctypes.byref(count), found) == 0 else []
+    return list(found) if call(ctypes.byref(count), found) == 0 else []
 
 
 def _handles(library: Any, device: Any, plural: str, short: str) -> list[Any]:

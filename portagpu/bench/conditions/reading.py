@@ -6,7 +6,6 @@ None, and nothing here raises out of a measurement.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -110,7 +109,7 @@ def within(value: object, least: float, most: float) -> float | None:
     """A number if it is one in a range, else None: libraries say "N/A", firmware says -1 or the largest integer."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) and least <= value <= most else None
+    return float(value) if least <= value <= most else None  # which nan is not
 
 
 def scaled(value: object, factor: float) -> float | None:
