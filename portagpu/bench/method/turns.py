@@ -33,12 +33,15 @@ class Call:
     """A call that is ready to be made again and again.
 
     ``enqueue`` it, ``wait`` for all, ``fetch`` the result to the host; ``clock``: see `Clock`.
+    ``flush``: fills the device's caches with other data, and waits, where that is to be done by the same library: a GPU
+    changes between those of two libraries for a tenth of a millisecond.
     """
 
     enqueue: Callable[[], Any]
     wait: Callable[[], Any] = lambda: None
     fetch: Callable[[], Any] | None = None
     clock: Clock | None = None
+    flush: Callable[[], object] | None = None
 
     def product(self) -> None:
         """One call, waited for."""
@@ -135,7 +138,7 @@ class Cold:
     """A player whose every call comes after ``flush``, which fills the caches with other data."""
 
     def __init__(
-        self, call: Call, flush: Callable[[], None], method: Method = FULL, look: Callable[[], object] = lambda: None
+        self, call: Call, flush: Callable[[], object], method: Method = FULL, look: Callable[[], object] = lambda: None
     ) -> None:
         self._call, self._flush, self._method, self._look = call, flush, method, look
 

@@ -73,7 +73,10 @@ def measure(
             _make_players(entrant, case, method, caches, flush)
     playing = [(entrant, player) for entrant in entrants for _, player in entrant.players]
     times = play(
-        [player for _, player in playing], method, lambda number: progress(f"round {number + 1}, in turns with peers")
+        [player for _, player in playing],
+        method,
+        progress=lambda number: progress(f"round {number + 1}, in turns with peers"),
+        begin=lambda: _begin(entrants),
     )
     for (entrant, _), timed in zip(playing, times, strict=True):
         entrant.timed.append(timed)
@@ -81,6 +84,12 @@ def measure(
         if entrant.timed:
             _finish(entrant, method, caches)
     yield from (_cell(entrant, case, caches) for entrant in entrants)
+
+
+def _begin(entrants: list[_Entrant]) -> None:
+    """What the sensors told of the warm-up does not count."""
+    for entrant in entrants:
+        entrant.monitor.begin()
 
 
 def _first_call(entrant: _Entrant, case: Case) -> None:
@@ -128,7 +137,7 @@ def _make_players(
     assert call is not None
     if caches is Caches.COLD:
         assert flush is not None
-        player: Player = Cold(call, flush, method, look)
+        player: Player = Cold(call, call.flush or flush, method, look)
     else:
         player = (BackToBack if case.memory is Memory.DEVICE else OneByOne)(call, method, look)
     entrant.players = [("", player)]
