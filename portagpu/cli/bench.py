@@ -1,4 +1,4 @@
-"""`portagpu bench`, with `portagpu bench ladder`, and `portagpu matrix`."""
+"""`portagpu bench`, with `portagpu bench ladder`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rich.table import Table
 from portagpu.bench import gemm
 from portagpu.bench.cells import Cell
 from portagpu.bench.core_types import CoreTypes
-from portagpu.bench.results import Results, load, machine_facts, save
-from portagpu.bench.tables import FORMATS, UNSTEADY, marked_speed, worst_text
+from portagpu.bench.results import Results, machine_facts, save
+from portagpu.bench.tables import UNSTEADY, marked_speed, worst_text
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.cli.choices import SuggestingGroup
 from portagpu.cli.interruption import keep_in
@@ -27,7 +27,6 @@ from portagpu.cli.routines import measure as measure_routines
 from portagpu.cli.textbook import textbook
 from portagpu.cli.tuned import tuned
 from portagpu.device import DeviceRecord, DeviceType, default_device, find_device, working_devices
-from portagpu.files import write_atomically
 from portagpu.settings import Settings
 
 _PLAIN: dict[str, Any] = {"soft_wrap": True, "markup": False, "highlight": False}
@@ -136,32 +135,3 @@ def table(cells: tuple[Cell, ...], peers: list[str]) -> Table:
             library.strip(),
         )
     return shown
-
-
-@click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=None,
-    help="file for the table: .md, .csv (with quartiles in seconds) or .html",
-)
-def matrix(files: tuple[Path, ...], output: Path | None) -> None:
-    """Merge result files of several machines into one table: Markdown, CSV or HTML, by the output's name."""
-    if output is not None and output.exists() and any(output.samefile(file) for file in files):
-        raise click.BadParameter(f"{output} is one of the result files", param_hint="-o")
-    form = FORMATS.get("" if output is None else output.suffix.lower())
-    if form is None:
-        known = ", ".join(name for name in FORMATS if name)
-        raise click.BadParameter(
-            f"{output} is no kind of table; name a file that ends in one of {known}", param_hint="-o"
-        )
-    names = [file.name for file in files]
-    distinct = len(set(names)) == len(set(files))
-    text = form([load(f) for f in files], names if distinct else map(str, files))
-    if output is None:
-        click.echo(text, nl=False)
-    else:
-        check_writable(output)
-        write_atomically(output, text.encode())

@@ -1,22 +1,20 @@
-"""Benchmark files and tables; figures of compilation and memory."""
+"""Benchmark files; figures of compilation and memory."""
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from dataclasses import asdict
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from rich.console import Console
 
 from portagpu.bench import compiling, soak
 from portagpu.bench.cells import Cell, quartiles, worst
 from portagpu.bench.results import SCHEMA, Results, load, machine_facts, save
-from portagpu.bench.tables import UNSTEADY, markdown
-from portagpu.cli.bench import matrix, show
+from portagpu.bench.tables import UNSTEADY
+from portagpu.cli.bench import show
 from portagpu.errors import StoreError
 from portagpu.runtime.execution.context import Context
 
@@ -43,27 +41,12 @@ def cell(**changes):
     return Cell(**{**values, **changes})
 
 
-def test_files_round_trip_and_merge(tmp_path):
+def test_files_round_trip(tmp_path):
     one = Results(machine=machine_facts(), cells=(cell(), cell(m=128, gflops=None, problem="no memory")))
     two = Results(machine=machine_facts(), cells=(cell(device="CPU", gflops=150.0),))
     save(tmp_path / "a.json", one)
     save(tmp_path / "b.json", two)
     assert load(tmp_path / "a.json") == one
-    table = markdown([load(tmp_path / "a.json"), load(tmp_path / "b.json")])
-    assert "| CPU (1.0) | float32 | 256 | 150 | 100 | 1.50 | 0.1 |" in table
-    assert "no memory" in table
-    assert table.index("| CPU") < table.index("| GPU")
-
-
-def test_devices_of_one_name_are_told_apart_by_their_files():
-    one, two = (Results(machine={}, cells=(cell(gflops=g), cell(device="CPU " + str(g)))) for g in (50.0, 20.0))
-    table = markdown([one, two], ["a.json", "b.json"])
-    assert (
-        "| GPU of a.json (1.0) | float32 | 256 | 50 |" in table
-        and "| GPU of b.json (1.0) | float32 | 256 | 20 |" in table
-    )
-    assert "| CPU 50.0 (1.0) |" in table and "on GPU of b.json: 0.20 of lib 2" in table
-    assert " of a.json" not in markdown([one, one], ["a.json", "a.json"])  # the same file twice
 
 
 def test_files_of_square_matrices_stay_readable(tmp_path):
@@ -73,7 +56,6 @@ def test_files_of_square_matrices_stay_readable(tmp_path):
     path.write_text(json.dumps({"schema": 1, "machine": {"date": "then"}, "cells": [old]}))
     (found,) = load(path).cells
     assert (found.m, found.n, found.k, found.batch, found.shape) == (512, 512, 512, 1, "512")
-    assert "| float32 | 512 | 50 | 100 | 0.50 |" in markdown([load(path)])
 
 
 STEADY = ((1.0, 1.01, 1.02), (1.0, 1.03))
@@ -112,46 +94,15 @@ def test_one_sample_is_its_own_quartiles():
 
 def test_cells_whose_times_vary_are_marked():
     cells = (cell(samples=STEADY, peer_samples=DISTURBED), cell(m=1, samples=DISTURBED, peer_samples=STEADY))
-    text = markdown([Results(machine={}, cells=cells)])
-    assert "| 50 | 100\\~ | 0.50 |" in text and "| 50\\~ | 100 | 0.50 |" in text and UNSTEADY[2:] in text
-    assert "~" not in markdown([Results(machine={}, cells=(cell(samples=STEADY, peer_samples=STEADY),))])
     shown = io.StringIO()
     show(Console(file=shown, width=100), cells)
     assert "100~" in shown.getvalue() and "50~" in shown.getvalue() and UNSTEADY in shown.getvalue()
-    gone = cell(gflops=None, peer_gflops=None, problem="x", samples=DISTURBED, peer_samples=DISTURBED)
-    assert "-~" not in markdown([Results(machine={}, cells=(gone,))])
-
-
-@pytest.mark.parametrize(
-    "name, start",
-    [("t.md", "| device |"), ("t", "| device |"), ("t.CSV", "device,driver"), ("t.html", "<!DOCTYPE html>")],
-)
-def test_tables_are_what_their_names_say(tmp_path, name, start):
-    save(tmp_path / "a.json", Results(machine={}, cells=(cell(samples=STEADY, peer_samples=STEADY),)))
-    done = CliRunner().invoke(matrix, [str(tmp_path / "a.json"), "-o", str(tmp_path / name)])
-    assert done.exit_code == 0, done.output
-    text = (tmp_path / name).read_text()
-    assert text.startswith(start) and "GPU" in text and "50" in text
-    if start.startswith("device"):
-        (row,) = csv.DictReader(io.StringIO(text))
-        assert float(row["gflops"]) == 50.0 and float(row["seconds_median"]) == 1.01 and row["library"] == "lib 2"
-
-
-def test_other_kinds_of_tables_are_refused_before_a_file_is_read(tmp_path):
-    (tmp_path / "a.json").write_text("{}")
-    done = CliRunner().invoke(matrix, [str(tmp_path / "a.json"), "-o", str(tmp_path / "t.pdf")])
-    assert done.exit_code == 2 and "name a file that ends in one of .md, .markdown, .csv, .html" in done.output
-    assert not (tmp_path / "t.pdf").exists()
 
 
 def test_the_worst_cell_is_named():
     cells = (cell(), cell(m=1, gflops=7.0, precision="tf32"), cell(gflops=None, problem="no memory"))
     assert worst(cells) is cells[1]
-    assert markdown([Results(machine={}, cells=cells)]).endswith(
-        "\nworst of 3: float32/tf32 1 x 256 x 256 on GPU: 0.07 of lib 2\n"
-    )
     assert worst(cells[2:]) is None
-    assert "worst" not in markdown([Results(machine={}, cells=cells[2:])])
 
 
 def test_newer_and_damaged_files(tmp_path):
