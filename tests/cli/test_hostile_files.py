@@ -28,7 +28,7 @@ def cell(**changed):
         "memory": "device arrays",
         "peer": "p",
     }
-    values |= {"gflops": 2.0, "peer_gflops": 1.0, "error": 0.5, "problem": None}
+    values |= {"memory": "device arrays", "gflops": 2.0, "peer_gflops": 1.0, "error": 0.5, "problem": None}
     return {**values, **changed}
 
 
