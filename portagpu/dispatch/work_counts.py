@@ -84,6 +84,8 @@ def count_work(
     prepared = kernel.prepare(args, context, where, work)
     overload = kernel.counting(prepared, shape, context, Counts(touched))
     _check(overload, shape, context)
+    if overload.kernel_source.prints:
+        context.prints = True
     memory = _Memory(overload, prepared, where, context)
     compiled = overload.compiled
     with enqueuing(where) as queue:
