@@ -136,6 +136,10 @@ class OfflineTarget(Protocol):
         """The back end that compiles for it."""
 
     @property
+    def platform(self) -> str:
+        """What its usual driver calls itself."""
+
+    @property
     def is_gpu(self) -> bool:
         """Whether registers are all that its threads have: a CPU's spilled ones stay in its caches."""
 

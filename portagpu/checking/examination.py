@@ -9,6 +9,7 @@ from typing import Any
 from portagpu.backends.offline import OfflineTarget
 from portagpu.checking.records import Problem, Result, Status, Subject, hash_of
 from portagpu.checking.requirements import Requirement, spill_text
+from portagpu.dispatch.definition import KernelDefinition
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.offline import OfflineKernel
 from portagpu.dispatch.type_names import public_type
@@ -83,7 +84,7 @@ def signature_text(types: Sequence[Any]) -> str:
     return f"({', '.join(str(public_type(t)) for t in types if not isinstance(t, ConstantType) or t.value is None)})"
 
 
-def definition(kernel: Dispatcher) -> Span | None:
+def definition(kernel: KernelDefinition) -> Span | None:
     """The line of a kernel's ``def``; None where its text cannot be found."""
     try:
         source = kernel.source

@@ -31,6 +31,8 @@
                        "related": [{"file": "kernels.py", "line": 50}]}],
          "remark": null,                  why a figure is missing
          "suggestion": null}],            see `portagpu.checking.advice`
+      "notes": [                          calls of shipped routines that ended before they launched everything
+        {"target": "gfx1100", "group": "examples", "case": "examples/scan.py", "message": "..."}],
       "summary": {"compiled": 1, "failed": 0, "not compiled": 0}
     }
 
@@ -113,6 +115,16 @@ class Result:
     def ok(self) -> bool:
         """Whether it compiled and no problem is an error."""
         return self.status is Status.COMPILED and not any(p.level == "error" for p in self.problems)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What could not be looked at: a call that ended early, since nothing runs where there is no device."""
+
+    target: OfflineTarget
+    group: str
+    case: str
+    message: str
 
 
 def hash_of(source: str) -> str:
@@ -210,7 +222,14 @@ def result_data(result: Result, compiler: Data | None) -> Data:
     }
 
 
-def report_data(results: Iterable[Result], targets: Iterable[OfflineTarget], require: Iterable[str]) -> Data:
+def note_data(note: Note) -> Data:
+    """A note as JSON."""
+    return {"target": note.target.name, "group": note.group, "case": note.case, "message": note.message}
+
+
+def report_data(
+    results: Iterable[Result], targets: Iterable[OfflineTarget], require: Iterable[str], notes: Iterable[Note] = ()
+) -> Data:
     """A whole file's data."""
     known = list(results)
     described = [target_data(target) for target in targets]
@@ -224,6 +243,7 @@ def report_data(results: Iterable[Result], targets: Iterable[OfflineTarget], req
         "require": list(require),
         "targets": described,
         "results": [result_data(result, compilers.get(result.target.name)) for result in known],
+        "notes": [note_data(note) for note in notes],
         "summary": {
             "compiled": sum(result.status is Status.COMPILED for result in known),
             "failed": sum(not result.ok for result in known) - absent,

@@ -93,6 +93,7 @@ SCHEMA: _Schema = {
                 ),
             },
             "results": {"type": "array", "items": _RESULT},
+            "notes": {"type": "array", "items": _object(dict.fromkeys(("target", "group", "case", "message"), _TEXT))},
             "summary": _object(dict.fromkeys(("compiled", "failed", "not compiled"), _COUNT)),
         }
     ),

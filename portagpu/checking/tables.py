@@ -26,7 +26,7 @@ def show(console: Console, title: str, results: Iterable[Result]) -> None:
         if mixes:
             console.print()
             print_table(console, _mixes(mixes))
-    for text, names in _said(known).items():
+    for text, names in said(known).items():
         console.print(f"{names}: {text}", highlight=False, soft_wrap=True)
     for result in known:
         if result.suggestion is not None:
@@ -102,17 +102,18 @@ def _widths(accesses: Mapping[int, int]) -> str:
     return ", ".join(f"{times}x{size}B" for size, times in sorted(accesses.items(), reverse=True)) or "0"
 
 
-def _said(results: Iterable[Result]) -> dict[str, str]:
-    """Problems and remarks, each once, with the targets that it is about."""
-    found: dict[str, list[str]] = {}
+def said(results: Iterable[Result], *, places: bool = False) -> dict[str, str]:
+    """Problems and remarks, each once, with the targets that it is about; ``places``: with the calls of kernels."""
+    found: dict[str, dict[str, None]] = {}
     colours: dict[str, str] = {}
     for result in results:
         texts = [(problem.level, problem_text(problem)) for problem in result.problems]
         if result.remark is not None and result.status is Status.COMPILED:
             texts.append(("note", escape(result.remark)))
         for level, text in texts:
-            found.setdefault(text, []).append(result.target.name)
-            colours.setdefault(text, _COLOURS[level])
+            whole = f"{text}\n  in {escape(visible(result.subject.case))}" if places and result.subject.case else text
+            found.setdefault(whole, {})[result.target.name] = None
+            colours.setdefault(whole, _COLOURS[level])
     return {text: f"[{colours[text]}]{', '.join(names)}[/{colours[text]}]" for text, names in found.items()}
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.markup import escape
@@ -17,15 +17,19 @@ from portagpu.backends import registry
 from portagpu.backends.offline import OfflineTarget
 from portagpu.checking.advice import suggestion
 from portagpu.checking.examination import Call, Rules, examine
-from portagpu.checking.records import Result, Status, as_json, figures_data, report_data
+from portagpu.checking.records import Note, Result, Status
 from portagpu.checking.requirements import parse
-from portagpu.checking.sarif import as_sarif
+from portagpu.checking.shipped.collections import ALL, GROUPS, groups_of, usual_targets
+from portagpu.checking.shipped.run import check_shipped
+from portagpu.checking.shipped.tables import show_shipped
 from portagpu.checking.tables import show
+from portagpu.cli.check_output import Sink, as_before
 from portagpu.cli.kernel_files import constant, extents, kernel_of
 from portagpu.cli.options import check_writable
 from portagpu.cli.output import console, stdout_to_stderr
+from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import SettingsError
-from portagpu.files import user_path, write_atomically
+from portagpu.files import user_path
 
 
 @click.command("check")
@@ -44,6 +48,9 @@ from portagpu.files import user_path, write_atomically
 @click.option("--format", "form", type=click.Choice(["table", "json", "sarif"]), default="table", show_default=True)
 @click.option("-o", "--output", metavar="FILE", help="Write the results there; JSON or SARIF leave the table here.")
 @click.option("--json", "to_json", is_flag=True, help="Print figures by target, as versions before --format did.")
+@click.option(
+    "--shipped", type=click.Choice([*GROUPS, ALL]), help="Check PortaGPU's own kernels instead of one of yours."
+)
 @click.option("--list", "lists", is_flag=True, help="List the targets and whether their compilers are installed.")
 def check_command(
     *,
@@ -57,6 +64,7 @@ def check_command(
     form: str,
     output: str | None,
     to_json: bool,
+    shipped: str | None,
     lists: bool,
 ) -> None:
     """Compile a kernel for hardware that you do not own.
@@ -66,36 +74,75 @@ def check_command(
     or spills a GPU's registers (or, with --require, where a condition is not met), where a compiler is missing for a
     target that was named, and where nothing was compiled.
     """
-    if lists or kernel is None:
+    if lists:
         console().print(_target_table())
-        if kernel is None and not lists:
-            raise click.UsageError("name a kernel: portagpu check FILE.py:KERNEL --target gfx1100")
         return
+    if kernel is None and shipped is None:
+        console().print(_target_table())
+        raise click.UsageError("name a kernel: portagpu check FILE.py:KERNEL --target gfx1100")
+    if kernel is not None and shipped is not None:
+        raise click.UsageError("--shipped checks PortaGPU's own kernels: name no other")
     rules = _rules(require)
-    chosen = tuple(map(registry.find_target, targets)) or registry.targets()
-    place = None if output is None else user_path(output)
-    if place is not None:
-        check_writable(place)
-    call = Call(
-        signature=signature,
-        constants=dict(map(constant, constants)),
-        block=None if block is None else extents(block),
-    )
-    with stdout_to_stderr():
-        found = kernel_of(kernel)
-
-        def result_on(target: OfflineTarget) -> Result:
-            result = examine(found, target, call, rules)
-            return _advised(result, found, call) if suggest else result
-
-        with ThreadPoolExecutor(os.cpu_count()) as threads:  # compilers are processes of their own
-            results = list(threads.map(result_on, chosen))
-    if to_json:
-        click.echo(json.dumps({r.target.name: _as_before(r) for r in results}, indent=2))
+    default = registry.targets() if shipped is None else usual_targets()
+    chosen = tuple(map(registry.find_target, targets)) or default
+    sink = Sink(form="table" if to_json else form, place=_place(output), targets=chosen, require=require)
+    if shipped is not None:
+        results = _shipped(shipped, chosen, rules, sink)
     else:
-        _write(results, chosen, require, form=form, place=place, title=found.__name__)
+        assert kernel is not None
+        call = Call(
+            signature=signature,
+            constants=dict(map(constant, constants)),
+            block=None if block is None else extents(block),
+        )
+        with stdout_to_stderr():
+            found = kernel_of(kernel)
+            results = _checked(found, chosen, call, rules, suggest=suggest)
+        if to_json:
+            click.echo(json.dumps({r.target.name: as_before(r) for r in results}, indent=2))
+        else:
+            sink.put(results, lambda shown: show(shown, found.__name__, results))
     if _status(results, named=bool(targets)):
         raise SystemExit(1)
+
+
+def _place(output: str | None) -> Path | None:
+    if output is None:
+        return None
+    place = user_path(output)
+    check_writable(place)
+    return place
+
+
+def _checked(
+    kernel: Dispatcher, targets: tuple[OfflineTarget, ...], call: Call, rules: Rules, *, suggest: bool
+) -> list[Result]:
+    """A kernel on all targets, in threads: compilers are processes of their own."""
+
+    def result_on(target: OfflineTarget) -> Result:
+        result = examine(kernel, target, call, rules)
+        if not suggest or result.status is not Status.COMPILED:
+            return result
+        return replace(result, suggestion=suggestion(kernel, target, call))
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        return list(threads.map(result_on, targets))
+
+
+def _shipped(name: str, targets: tuple[OfflineTarget, ...], rules: Rules, sink: Sink) -> list[Result]:
+    """All kernels of a group; on a terminal how far it is."""
+    counts: Counter[str] = Counter()
+    with stdout_to_stderr(), console(stderr=True).status("shipped kernels ...") as status:
+
+        def tell(found: Result | Note) -> None:
+            counts[found.target.name] += isinstance(found, Result)
+            status.update("programs compiled: " + ", ".join(f"{target} {n}" for target, n in counts.items()))
+
+        found = check_shipped(targets, groups_of(name), rules, tell=tell)
+    results = [one for one in found if isinstance(one, Result)]
+    notes = [one for one in found if isinstance(one, Note)]
+    sink.put(results, lambda shown: show_shipped(shown, results, notes), notes)
+    return results
 
 
 def _rules(require: tuple[str, ...]) -> Rules:
@@ -105,53 +152,11 @@ def _rules(require: tuple[str, ...]) -> Rules:
         raise click.BadParameter(f"{error.message}; {error.hint}", param_hint="--require") from error
 
 
-def _advised(result: Result, kernel: Any, call: Call) -> Result:
-    if result.status is not Status.COMPILED:
-        return result
-    return replace(result, suggestion=suggestion(kernel, result.target, call))
-
-
-def _write(
-    results: list[Result],
-    targets: tuple[OfflineTarget, ...],
-    require: tuple[str, ...],
-    *,
-    form: str,
-    place: Path | None,
-    title: str,
-) -> None:
-    """The results in the form that was asked for; a file beside the table for people."""
-    if form == "table":
-        shown = console()
-        with shown.capture() as capture:
-            show(shown, title, results)
-        if place is not None:
-            write_atomically(place, capture.get().encode())
-    if form == "table" or place is not None:
-        show(console(), title, results)
-    if form != "table":
-        text = as_sarif(results) if form == "sarif" else as_json(report_data(results, targets, require))
-        if place is None:
-            click.echo(text, nl=False)
-        else:
-            write_atomically(place, text.encode())
-
-
 def _status(results: list[Result], *, named: bool) -> int:
     """The exit status."""
     if not any(result.status is Status.COMPILED for result in results):
         return 1
     return int(any(not r.ok and (named or r.status is not Status.NOT_COMPILED) for r in results))
-
-
-def _as_before(result: Result) -> dict[str, Any]:
-    """What ``--json`` prints for a target."""
-    if result.figures is None:
-        text = "\n".join(
-            p.message if p.span is None else f"{p.message}\n  at {p.span.excerpt()}" for p in result.problems
-        )
-        return {"error": text, "missing_compiler": result.status is Status.NOT_COMPILED}
-    return {**figures_data(result.figures), "remark": result.remark}
 
 
 def _target_table() -> Table:

@@ -8,6 +8,13 @@ from portagpu.backends.offline import OfflineFigures, Residency
 from portagpu.backends.opencl.offline.residency import Core, residency
 from portagpu.device.capabilities import Capabilities, DeviceType
 
+_PLATFORMS = {
+    "amdgcn": "AMD Accelerated Parallel Processing",
+    "ocloc": "Intel(R) OpenCL Graphics",
+    "nvptx": "NVIDIA CUDA",
+    "cpu": "Portable Computing Language",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
@@ -31,6 +38,11 @@ class Target:
     def backend(self) -> str:
         """The back end that compiles for it."""
         return "opencl"
+
+    @property
+    def platform(self) -> str:
+        """What its usual driver calls itself."""
+        return _PLATFORMS[self.compiler]
 
     @property
     def is_gpu(self) -> bool:
