@@ -17,6 +17,7 @@ from portagpu.bench.textbook.measure import task as task_of
 from portagpu.checking.shipped.launches import Case
 from portagpu.cuda import current_context, to_device
 from portagpu.device.capabilities import Capabilities
+from portagpu.errors import TuningError
 
 EXAMPLES, TEXTBOOK = "examples", "textbook"
 FOLDER = Path(portagpu.__file__).parents[1] / "examples"
@@ -52,6 +53,8 @@ class _WithoutChecks(ast.NodeTransformer):
 def _run(path: Path) -> None:
     """Run a program's `main`."""
     tree = _WithoutChecks().visit(ast.parse(path.read_text(encoding="utf-8"), str(path)))
+    if any(isinstance(node, ast.alias) and node.name in ("tuning", "portagpu.tuning") for node in ast.walk(tree)):
+        raise TuningError("it tunes, and trials need a device")
     module = ModuleType(f"example_{path.stem}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # kernels find their text by it
