@@ -16,7 +16,7 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.backends.opencl.plain import compile_and_launch
-from portagpu.bench.cupy_kernels import compile_seconds, cupy_for
+from portagpu.bench.peers.cupy_kernels import compile_seconds, cupy_for
 from portagpu.bench.program import Program, chosen, device_argument
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.programs.launch import scalar_dtype

@@ -22,7 +22,7 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.backends.opencl.plain import launches
-from portagpu.bench.cupy_kernels import cupy_for, launch_of_vectors
+from portagpu.bench.peers.cupy_kernels import cupy_for, launch_of_vectors
 from portagpu.bench.program import Program, chosen, device_argument
 from portagpu.runtime.execution.context import Context
 

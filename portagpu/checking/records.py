@@ -36,8 +36,9 @@
       "summary": {"compiled": 1, "failed": 0, "not compiled": 0}
     }
 
-Files are absolute, or below the folder that the check ran in, with "/" between folders; columns count from 1,
-the end column is one beyond the last character. Text is data: names and compilers' messages may be anything.
+Files are absolute, or below the folder that the check ran in, with "/" between folders; columns count from 1, and the
+end column is one beyond the last character. Text is data: names and compilers' messages may be anything, of 2000
+characters at most.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ from portagpu.version import __version__
 
 FORMAT = "portagpu check"
 VERSION = 1
+_LONGEST = 2000  # characters of a text
 Data = dict[str, Any]
 
 
@@ -159,6 +161,11 @@ def figures_data(figures: OfflineFigures) -> Data:
     return data
 
 
+def _bounded(text: str | None) -> str | None:
+    """A text of a length that readers bear."""
+    return text if text is None or len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
 def _version(version: CompilerVersion | None) -> Data | None:
     return None if version is None else {"name": version.name, "version": version.version}
 
@@ -177,8 +184,8 @@ def _problem(problem: Problem) -> Data:
     return {
         "rule": problem.rule,
         "level": problem.level,
-        "message": problem.message,
-        "hint": problem.hint,
+        "message": _bounded(problem.message),
+        "hint": _bounded(problem.hint),
         **_place(span),
         **columns,
         "related": [_place(one) for one in problem.related],
@@ -209,8 +216,8 @@ def result_data(result: Result, compiler: Data | None) -> Data:
         "case": subject.case,
         "kernel": subject.kernel,
         **_place(subject.span),
-        "signature": subject.signature,
-        "constants": dict(subject.constants),
+        "signature": _bounded(subject.signature),
+        "constants": {name: _bounded(text) for name, text in subject.constants.items()},
         "block": None if subject.block is None else list(subject.block),
         "source_hash": subject.source_hash,
         "status": result.status.value,

@@ -24,9 +24,10 @@ from portagpu.checking.shipped.run import check_shipped
 from portagpu.checking.shipped.tables import show_shipped
 from portagpu.checking.tables import show
 from portagpu.cli.check_output import Sink, as_before
-from portagpu.cli.kernel_files import constant, extents, kernel_of
+from portagpu.cli.kernel_files import kernel_of
 from portagpu.cli.options import check_writable
 from portagpu.cli.output import console, stdout_to_stderr
+from portagpu.cli.user_files import constant, extents
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import SettingsError
 from portagpu.files import user_path

@@ -10,12 +10,12 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from rich.console import Console
-
-from portagpu.bench import compiling, soak
 from portagpu.bench.cells import Cell, quartiles, worst
 from portagpu.bench.results import SCHEMA, Results, load, machine_facts, save
 from portagpu.bench.tables import UNSTEADY, markdown
+from rich.console import Console
+
+from portagpu.bench import compiling, soak
 from portagpu.cli.bench import matrix, show
 from portagpu.errors import StoreError
 from portagpu.runtime.execution.context import Context

@@ -11,11 +11,11 @@ import sys
 import click
 import pytest
 from click.testing import CliRunner
+from portagpu.bench.results import Results, save
 from rich.table import Table
 
 from portagpu.backends.registry import diagnose
 from portagpu.bench import gemm
-from portagpu.bench.results import Results, save
 from portagpu.cli import bench, cli, quickstart
 from portagpu.cli.options import time_option
 from portagpu.cli.output import console as new_console

@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-
 from portagpu.bench.cells import Cell
 from portagpu.bench.results import Results, load
 from portagpu.bench.tables import csv_text, html_text, markdown
+
 from portagpu.cli import cli
 from portagpu.errors import StoreError
 from portagpu.escaping import for_markdown, visible

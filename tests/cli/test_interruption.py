@@ -114,7 +114,7 @@ def test_ctrl_c_in_a_benchmark_tells_what_is_kept(device, tmp_path, monkeypatch)
 
 def test_ctrl_c_in_other_commands(device, tmp_path, monkeypatch):
     monkeypatch.setattr(measure, "run", interrupted)
-    monkeypatch.setattr("portagpu.cli.tuned.gains", interrupted)
+    monkeypatch.setattr("portagpu.cli.bench.tuned.gains", interrupted)
     monkeypatch.setattr(tune_commands, "resolve", interrupted)
     where = ("--device", str(device.index))
     for command in (("bench", "ladder"), ("bench", "tuned", "--shape", "8x8x8"), ("tune", "kernel", "m:N", "n=1")):

@@ -12,10 +12,9 @@ from pathlib import Path
 from types import ModuleType
 
 import portagpu
-from portagpu.bench.textbook.measure import TASKS
-from portagpu.bench.textbook.measure import task as task_of
+from portagpu.bench.suites.textbook import TASKS
 from portagpu.checking.shipped.launches import Case
-from portagpu.cuda import current_context, to_device
+from portagpu.cuda import to_device
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import TuningError
 
@@ -64,6 +63,7 @@ def _run(path: Path) -> None:
 
 
 def _launch(name: str) -> None:
-    made = task_of(name, current_context().device, small=True)
+    make, *_, small = TASKS[name]
+    made = make(small)
     arrays = {key: to_device(array) for key, array in made.arrays.items()}
     made.kernel[made.grid, made.block](*(arrays[a] if isinstance(a, str) else a for a in made.arguments))

@@ -1,0 +1,1 @@
+"""How one measures: warm-up, turns, when to stop, statistics."""

@@ -1,0 +1,1 @@
+"""Kernels of the user's: `portagpu.benchmark` in Python, ``portagpu bench FILE.py:KERNEL`` on the command line."""
