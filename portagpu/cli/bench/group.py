@@ -14,6 +14,7 @@ from portagpu.cli.bench.every_suite import every_suite
 from portagpu.cli.bench.ladder import ladder
 from portagpu.cli.bench.own_kernel import own_kernel
 from portagpu.cli.bench.products import ROUTINES, Products, product_options, routine_options
+from portagpu.cli.bench.roofs import roofs
 from portagpu.cli.bench.textbook import textbook
 from portagpu.cli.bench.tuned import tuned
 from portagpu.cli.choices import SuggestingGroup
@@ -56,3 +57,4 @@ bench.add_command(ladder)
 bench.add_command(blas)
 bench.add_command(tuned)
 bench.add_command(textbook)
+bench.add_command(roofs)
