@@ -40,7 +40,7 @@ def entries(
     if isinstance(found, Dispatcher) and not found.is_device_function:
         make = _of_kernel(found, signature, block, values, reference, options.seed)
     elif callable(found):
-        make = _of_function(found, name, values)
+        make = _of_function(found, name, values, sized=bool(sizes))
     else:
         raise ArgumentTypeError(f"{name} is neither a kernel nor a function that returns a portagpu.Launch")
     for n in sizes or (None,):
@@ -52,17 +52,18 @@ def entries(
         yield Entry(path="/".join([SUITE, name, *([] if n is None else [str(n)])]), make=cases)
 
 
-def _of_function(function: Callable[..., Any], name: str, values: Mapping[str, Any]) -> Callable[[int | None], Launch]:
+def _of_function(
+    function: Callable[..., Any], name: str, values: Mapping[str, Any], *, sized: bool
+) -> Callable[[int | None], Launch]:
     parameters = inspect.signature(function).parameters
+    unknown = sorted(({"n", *values} if sized else {*values}) - set(parameters))
+    if unknown:
+        raise ArgumentCountError(
+            f"{name} has no parameter {', '.join(unknown)}", hint=f"it has {', '.join(parameters) or 'none'}"
+        )
 
     def make(n: int | None) -> Launch:
-        given = dict(values) if n is None else {"n": n, **values}
-        unknown = sorted(set(given) - set(parameters))
-        if unknown:
-            raise ArgumentCountError(
-                f"{name} has no parameter {', '.join(unknown)}", hint=f"it has {', '.join(parameters) or 'none'}"
-            )
-        launch = function(**given)
+        launch = function(**values) if n is None else function(**{**values, "n": n})
         if not isinstance(launch, Launch):
             raise ArgumentTypeError(
                 f"{name} returned {type(launch).__name__}, not a portagpu.Launch",

@@ -88,10 +88,19 @@ class Launch:
         return Origin(kernel=hashlib.sha256("".join(inspect().values()).encode()).hexdigest()[:16])
 
     def check(self) -> Callable[[Any], float] | None:
-        """The check of a call's arguments after it; None where nothing is expected."""
+        """The check of a call's arguments after it; None where nothing is expected.
+
+        Raises `ArgumentTypeError` for what is expected of no argument, or in another shape.
+        """
         if self.expected is None:
             return None
         wanted = self._wanted(self.expected)
+        for at, array in wanted.items():
+            shape = np.shape(self.arguments[at])
+            if shape != array.shape:
+                raise ArgumentTypeError(
+                    f"`{self.name}` is expected to give an array of shape {array.shape}, and argument {at} has {shape}"
+                )
         return lambda found: max((self._off(found[at], array) for at, array in wanted.items()), default=0.0)
 
     def _wanted(self, expected: Expected) -> dict[int, np.ndarray[Any, Any]]:
@@ -113,10 +122,6 @@ class Launch:
     def _off(self, found: Any, expected: np.ndarray[Any, Any]) -> float:
         """The error relative to the tolerance."""
         found = np.asarray(found)
-        if found.shape != expected.shape:
-            raise ArgumentTypeError(
-                f"`{self.name}` is expected to give an array of shape {expected.shape}, and it has {found.shape}"
-            )
         if self.tolerance is None and found.dtype.kind not in "fc":
             return 0.0 if np.array_equal(found, expected) else math.inf
         rounding = 100 * float(np.finfo(found.dtype).eps) if self.tolerance is None else self.tolerance
