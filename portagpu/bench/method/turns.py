@@ -32,13 +32,16 @@ _WARM_UP = 8  # a turn's calls over those that come before it, untimed
 class Call:
     """A call that is ready to be made again and again.
 
-    ``enqueue`` it, ``wait`` for all, ``fetch`` the result to the host; ``clock``: see `Clock`.
+    ``enqueue`` it, ``wait`` for all, ``fetch`` the result to the host; ``clock``: see `Clock`. ``parts``: how many of
+    what is told a call has, as loads of a chase, where one by itself is too short to be timed; times are those of a
+    part.
     """
 
     enqueue: Callable[[], Any]
     wait: Callable[[], Any] = lambda: None
     fetch: Callable[[], Any] | None = None
     clock: Clock | None = None
+    parts: int = 1
 
     def product(self) -> None:
         """One call, waited for."""
@@ -84,7 +87,7 @@ class OneByOne:
         """Seconds of each sample."""
         times = take_turn(self._call.product, self._method)
         self._look()
-        return times
+        return [seconds / self._call.parts for seconds in times]
 
 
 class BackToBack:
@@ -108,7 +111,7 @@ class BackToBack:
         times = [self.seconds(self.calls)]
         while sum(times) < self._method.round_seconds and len(times) < _MOST_SAMPLES:
             times.append(self.seconds(self.calls))
-        return [seconds / self.calls for seconds in times]
+        return [seconds / self.calls / self._call.parts for seconds in times]
 
     def seconds(self, calls: int) -> float:
         """What so many calls take together."""
@@ -150,7 +153,7 @@ class Cold:
             self._flush()
             begin = time.perf_counter()
             self._call.product()
-            times.append(time.perf_counter() - begin)
+            times.append((time.perf_counter() - begin) / self._call.parts)
         self._look()
         return times
 

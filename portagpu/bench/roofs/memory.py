@@ -100,7 +100,7 @@ def launch_of(name: str, form: Form, sources: tuple[Any, Any], target: Any) -> t
     sums = cuda.device_array(blocks * form.threads, np.float32)
     vector = getattr(cuda, f"float32x{form.lanes}")
     launch = KERNELS[name][blocks, form.threads]
-    return partial(launch, *sources, target, sums, np.int64(form.steps), vector, form.near), sums
+    return partial(launch, *sources, target, sums, np.uint32(form.steps), vector, form.near), sums
 
 
 __all__ = ["array_bytes", "case", "size_text", "workload"]

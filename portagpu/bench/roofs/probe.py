@@ -57,13 +57,22 @@ def _seconds(run: Callable[[], Any], wait: Callable[[], Any]) -> float:
     return time.perf_counter() - begin
 
 
-def contender(context: Context, candidates: Callable[[], Iterable[Candidate]]) -> Contender:
-    """The fastest of some forms as a roof; which one it is stands where cells tell of tuning."""
+def contender(context: Context, candidates: Callable[[], Iterable[Candidate]], parts: int = 1) -> Contender:
+    """The fastest of some forms as a roof; which one it is stands where cells tell of tuning.
+
+    ``parts``: of a call, whose times are told.
+    """
     kept: dict[str, Candidate] = {}
 
     def prepare() -> Call:
         kept["one"] = chosen = fastest(candidates(), context.synchronize)
-        return Call(enqueue=chosen.run, wait=context.synchronize, fetch=chosen.fetch, clock=clock_of(context))
+        return Call(
+            enqueue=chosen.run,
+            wait=context.synchronize,
+            fetch=chosen.fetch,
+            clock=clock_of(context),
+            parts=parts,
+        )
 
     def origin() -> Origin:
         chosen = kept["one"]

@@ -34,34 +34,31 @@ PASSES = {"copy": 2, "read": 1, "write": 1, "triad": 3}
 def _place(step, near: cuda.constexpr, steps):
     """The vector of a thread's step: neighbours of other threads' ones, or of its own."""
     if near:
-        return (
-            cuda.blockIdx.x * (np.int64(cuda.blockDim.x) * steps)
-            + step * np.int64(cuda.blockDim.x)
-            + (cuda.threadIdx.x)
-        )
-    return np.int64(cuda.grid(1)) * steps + step
+        threads = np.uint32(cuda.blockDim.x)
+        return np.uint32(cuda.blockIdx.x) * (threads * steps) + step * threads + np.uint32(cuda.threadIdx.x)
+    return np.uint32(cuda.grid(1)) * steps + step
 
 
 @cuda.jit
 def copy(a, b, c, sums, steps, vector: cuda.constexpr, near: cuda.constexpr):
     """``c = a``."""
-    for step in range(steps):
-        i = _place(step, near, steps) * vector.lanes
+    for step in range(np.uint32(0), steps):
+        i = _place(step, near, steps) * np.uint32(vector.lanes)
         cuda.vstore(cuda.vload(a, i, vector.lanes, aligned=True), c, i, aligned=True)
 
 
 @cuda.jit
 def write(a, b, c, sums, steps, vector: cuda.constexpr, near: cuda.constexpr):
     """``c = FILL``."""
-    for step in range(steps):
-        cuda.vstore(vector(FILL), c, _place(step, near, steps) * vector.lanes, aligned=True)
+    for step in range(np.uint32(0), steps):
+        cuda.vstore(vector(FILL), c, _place(step, near, steps) * np.uint32(vector.lanes), aligned=True)
 
 
 @cuda.jit
 def triad(a, b, c, sums, steps, vector: cuda.constexpr, near: cuda.constexpr):
     """``c = a + SCALAR * b``."""
-    for step in range(steps):
-        i = _place(step, near, steps) * vector.lanes
+    for step in range(np.uint32(0), steps):
+        i = _place(step, near, steps) * np.uint32(vector.lanes)
         x, y = cuda.vload(a, i, vector.lanes, aligned=True), cuda.vload(b, i, vector.lanes, aligned=True)
         cuda.vstore(x + y * vector(SCALAR), c, i, aligned=True)
 
@@ -70,8 +67,8 @@ def triad(a, b, c, sums, steps, vector: cuda.constexpr, near: cuda.constexpr):
 def read(a, b, c, sums, steps, vector: cuda.constexpr, near: cuda.constexpr):
     """The sum of what each thread reads."""
     total = vector(0)
-    for step in range(steps):
-        total += cuda.vload(a, _place(step, near, steps) * vector.lanes, vector.lanes, aligned=True)
+    for step in range(np.uint32(0), steps):
+        total += cuda.vload(a, _place(step, near, steps) * np.uint32(vector.lanes), vector.lanes, aligned=True)
     one = total[0]
     for lane in cuda.unroll(range(1, vector.lanes)):
         one += total[lane]

@@ -6,11 +6,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from portagpu.bench.method.plan import Method
 from portagpu.bench.method.turns import Call, Player
 from portagpu.bench.records.cell import Memory, Role
 from portagpu.bench.records.workload import Workload
 from portagpu.device import DeviceRecord
 from portagpu.runtime.execution.context import Context
+
+
+Timing = Callable[[Call, Method, Callable[[], object]], Player]
+"""Makes a player of a call; it looks at sensors while the device is at work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +34,8 @@ class Contender:
     reason why it cannot. ``arithmetic``: what it computes in, where that is not the workload's; such results are not
     held against the workload's tolerance. ``is_checked``: whether its result is; False only for what computes nothing,
     as the move of bytes. ``players``: for implementations that run elsewhere, as children of this process; the fastest
-    one counts, and adds its name. ``origin()`` tells of the program after the first call.
+    one counts, and adds its name. ``timing``: how its call is timed, where what is told is neither a batch's share nor a
+    call that is waited for; not with cold caches. ``origin()`` tells of the program after the first call.
     """
 
     implementation: str
@@ -38,6 +44,7 @@ class Contender:
     arithmetic: str = ""
     is_checked: bool = True
     players: Callable[[], list[tuple[str, Player]]] | None = None
+    timing: Timing | None = None
     origin: Callable[[], Origin] = Origin
 
 
@@ -95,4 +102,4 @@ class Suite(Protocol):
         """What is measured on a device, in the order of tables."""
 
 
-__all__ = ["Case", "Contender", "Entry", "Options", "Origin", "Suite"]
+__all__ = ["Case", "Contender", "Entry", "Options", "Origin", "Suite", "Timing"]

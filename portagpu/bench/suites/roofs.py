@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from portagpu.bench.roofs import arithmetic, memory, streams
+from portagpu.bench.roofs import arithmetic, chase, levels, memory, streams
 from portagpu.bench.running.case import Case, Entry, Options
 from portagpu.device import DeviceRecord
 from portagpu.runtime.execution.context import Context
@@ -37,6 +37,16 @@ def entries(device: DeviceRecord, options: Options) -> Iterator[Entry]:
             path=memory.workload(stream, nbytes).path,
             make=partial(_one, partial(memory.case, stream, options)),
         )
+    for level in levels.levels(device, options):
+        workload = levels.workload(level, device, small=options.small)
+        yield Entry(
+            path=workload.path,
+            workload=workload,
+            obstacle=levels.obstacle(level, caps),
+            make=partial(_one, partial(levels.case, level, options)),
+        )
+    for size in chase.sizes(device, options):
+        yield Entry(path=chase.workload(size).path, make=partial(_one, partial(chase.case, size, options)))
 
 
 def _one(make: partial[Case], context: Context) -> Iterator[Case]:
