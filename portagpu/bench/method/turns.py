@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from portagpu.bench.method.plan import FULL, Method
@@ -25,6 +25,7 @@ gives it; it returns after ``wait``."""
 _MOST_CALLS = 20_000
 _MOST_SAMPLES = 40  # of a turn
 _LEAST_SECONDS = 0.001  # of a sample
+_SHORT_QUEUE = 50  # calls that are enqueued before a wait
 _WARM_UP = 8  # a turn's calls over those that come before it, untimed
 
 
@@ -134,6 +135,48 @@ class BackToBack:
         return calls
 
 
+class Enqueued:
+    """A player that tells how long calls take to return, while the device's queue is kept short.
+
+    After some calls it waits, which is not counted, so that none of them waits for room in the queue.
+    """
+
+    def __init__(self, call: Call, method: Method = FULL, look: Callable[[], object] = lambda: None) -> None:
+        self._call, self._method, self._look = call, method, look
+
+    def turn(self) -> list[float]:
+        """Seconds of a call, on average, by samples."""
+        self._batch()
+        self._look()
+        times: list[float] = []
+        began = time.perf_counter()
+        while not times or (time.perf_counter() - began < self._method.round_seconds and len(times) < _MOST_SAMPLES):
+            times.append(self._sample())
+        return times
+
+    def _sample(self) -> float:
+        spent, batches = 0.0, 0
+        while not batches or (spent < self._method.sample_seconds and batches < _MOST_CALLS // _SHORT_QUEUE):
+            spent += self._batch()
+            batches += 1
+        return spent / batches / _SHORT_QUEUE / self._call.parts
+
+    def _batch(self) -> float:
+        """What the calls of a short queue take together; the wait for them comes after the clock is read."""
+        enqueue = self._call.enqueue
+        begin = time.perf_counter()
+        for _ in range(_SHORT_QUEUE):
+            enqueue()
+        seconds = time.perf_counter() - begin
+        self._call.wait()
+        return seconds
+
+
+def waited(call: Call, method: Method = FULL, look: Callable[[], object] = lambda: None) -> OneByOne:
+    """A player whose calls are waited for one by one, without a pause before each turn."""
+    return OneByOne(call, replace(method, pause_seconds=0.0), look)
+
+
 class Cold:
     """A player whose every call comes after ``flush``, which fills the caches with other data."""
 
@@ -158,4 +201,4 @@ class Cold:
         return times
 
 
-__all__ = ["BackToBack", "Call", "Clock", "Cold", "OneByOne", "Player", "Product", "take_turn"]
+__all__ = ["BackToBack", "Call", "Clock", "Cold", "Enqueued", "OneByOne", "Player", "Product", "take_turn", "waited"]

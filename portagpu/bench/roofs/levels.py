@@ -1,4 +1,4 @@
-"""The roofs of a memory's levels as cases: sets from those that a first-level cache holds to ones that no cache does."""
+"""The roofs of a memory's levels as cases: sets from what a first cache holds to what no cache does."""
 
 from __future__ import annotations
 
@@ -48,6 +48,8 @@ def levels(device: DeviceRecord, options: Options) -> list[Level]:
     if options.small:
         return [local, Level(nbytes=16 * _KIB), Level(nbytes=64 * _KIB, shared=True)]
     few = options.quick
+    own: tuple[int, ...]
+    shared: tuple[int, ...]
     if device.device_type is DeviceType.CPU:
         own = (16, 256) if few else (8, 16, 32, 64, 128, 256, 512, 1024)
         shared = (4, 16) if few else (2, 4, 8, 16, 32, 64)

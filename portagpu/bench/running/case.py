@@ -13,7 +13,6 @@ from portagpu.bench.records.workload import Workload
 from portagpu.device import DeviceRecord
 from portagpu.runtime.execution.context import Context
 
-
 Timing = Callable[[Call, Method, Callable[[], object]], Player]
 """Makes a player of a call; it looks at sensors while the device is at work."""
 
@@ -34,8 +33,8 @@ class Contender:
     reason why it cannot. ``arithmetic``: what it computes in, where that is not the workload's; such results are not
     held against the workload's tolerance. ``is_checked``: whether its result is; False only for what computes nothing,
     as the move of bytes. ``players``: for implementations that run elsewhere, as children of this process; the fastest
-    one counts, and adds its name. ``timing``: how its call is timed, where what is told is neither a batch's share nor a
-    call that is waited for; not with cold caches. ``origin()`` tells of the program after the first call.
+    one counts, and adds its name. ``timing``: how its call is timed with hot caches, where that is neither in batches
+    on the device nor one by one on the host. ``origin()`` tells of the program after the first call.
     """
 
     implementation: str

@@ -10,8 +10,10 @@ from portagpu.bench.suites import blas as blas_suite
 from portagpu.bench.suites import gemm as gemm_suite
 from portagpu.cli.bench.blas import blas
 from portagpu.cli.bench.common import Wanted, perform, run_options
+from portagpu.cli.bench.copies import copies
 from portagpu.cli.bench.every_suite import every_suite
 from portagpu.cli.bench.ladder import ladder
+from portagpu.cli.bench.launch import launch
 from portagpu.cli.bench.own_kernel import own_kernel
 from portagpu.cli.bench.products import ROUTINES, Products, product_options, routine_options
 from portagpu.cli.bench.roofs import roofs
@@ -58,3 +60,5 @@ bench.add_command(blas)
 bench.add_command(tuned)
 bench.add_command(textbook)
 bench.add_command(roofs)
+bench.add_command(launch)
+bench.add_command(copies)
