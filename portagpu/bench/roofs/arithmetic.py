@@ -84,7 +84,7 @@ def candidate(form: Form, steps: int, given: Numbers, context: Context) -> Candi
     kernel: Any = chains.chains if vectors else chains.scalar_chains
     launch = kernel[grid, form.threads]
     run = partial(launch, out, start, given.factor, given.addend, turns, *vectors, form.chains, fused)
-    return Candidate(text=form.text, run=run, fetch=lambda: (steps, out.copy_to_host()), kernel=kernel)
+    return Candidate(text=form.text, run=run, fetch=lambda: (steps, out.copy_to_host()))
 
 
 __all__ = ["DTYPES", "candidate", "case", "obstacle", "steps_of", "workload"]

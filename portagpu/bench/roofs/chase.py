@@ -95,7 +95,7 @@ def case(nbytes: int, options: Options, context: Context) -> Case:
 def _candidates(links: Array, loads: int) -> Iterator[Candidate]:
     array, last = cuda.to_device(links), cuda.device_array(1, np.uint32)
     run = partial(chase[1, 1], array, last, np.int32(loads // UNROLLED))
-    yield Candidate(text=f"{loads} loads of one thread", run=run, fetch=last.copy_to_host, kernel=chase)
+    yield Candidate(text=f"{loads} loads of one thread", run=run, fetch=last.copy_to_host)
 
 
 __all__ = ["LINE", "UNROLLED", "case", "chase", "cycle", "sizes", "workload"]

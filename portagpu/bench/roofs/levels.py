@@ -116,7 +116,7 @@ def _candidates(level: Level, forms: list[Form], passes: int, a: Any, caps: Capa
         apart = np.uint32(0 if level.shared or level.local else elements)
         counts = np.uint32(elements // form.chunk), np.uint32(passes // form.blocks)
         run = partial(kernel[blocks, form.threads], array, sums, apart, *counts, vector, form.unrolled)
-        yield Candidate(text=form.text, run=run, fetch=sums.copy_to_host, kernel=kernel)
+        yield Candidate(text=form.text, run=run, fetch=sums.copy_to_host)
 
 
 __all__ = ["Level", "case", "levels", "obstacle", "passes_of", "workload"]

@@ -81,7 +81,7 @@ def _candidates(name: str, a: Any, b: Any, context: Context) -> Iterator[Candida
     for form in streams.forms(caps, a.size):
         run, sums = launch_of(name, form, sources, target)
         result = sums if name == "read" else target
-        yield Candidate(text=form.text, run=run, fetch=partial(_fetched, result), kernel=KERNELS[name])
+        yield Candidate(text=form.text, run=run, fetch=partial(_fetched, result))
     if name == "copy":
         yield Candidate(
             text="the driver's own copy",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 from portagpu.bench.device_clock import clock_of
 from portagpu.bench.method.turns import Call
 from portagpu.bench.records.cell import Role
-from portagpu.bench.running.case import Contender, Origin
+from portagpu.bench.running.case import Contender
 from portagpu.errors import PortaGPUError
 from portagpu.runtime.execution.context import Context
 
@@ -21,12 +20,11 @@ _TRIES = 3  # of each form; the shortest counts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A form of a probe: ``run`` enqueues it, ``fetch`` gets what it found; ``kernel`` is launched by it."""
+    """A form of a probe: ``run`` enqueues it, ``fetch`` gets what it found."""
 
     text: str
     run: Callable[[], Any]
     fetch: Callable[[], Any]
-    kernel: Any = None
 
 
 def fastest(candidates: Iterable[Candidate], wait: Callable[[], Any]) -> Candidate:
@@ -74,13 +72,7 @@ def contender(context: Context, candidates: Callable[[], Iterable[Candidate]], p
             parts=parts,
         )
 
-    def origin() -> Origin:
-        chosen = kept["one"]
-        sources = "" if chosen.kernel is None else "".join(chosen.kernel.inspect_opencl().values())
-        digest = hashlib.sha256(sources.encode()).hexdigest()[:16] if sources else ""
-        return Origin(kernel=digest, tuning=chosen.text)
-
-    return Contender(implementation=NAME, role=Role.ROOF, prepare=prepare, origin=origin)
+    return Contender(implementation=NAME, role=Role.ROOF, prepare=prepare, tuning=lambda: kept["one"].text)
 
 
 __all__ = ["NAME", "Candidate", "contender", "fastest"]

@@ -18,14 +18,6 @@ Timing = Callable[[Call, Method, Callable[[], object]], Player]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
-    """What was run: hash of the generated program, and where its parameters are from."""
-
-    kernel: str = ""
-    tuning: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Contender:
     """An implementation of a case's workload.
 
@@ -34,7 +26,7 @@ class Contender:
     held against the workload's tolerance. ``is_checked``: whether its result is; False only for what computes nothing,
     as the move of bytes. ``players``: for implementations that run elsewhere, as children of this process; the fastest
     one counts, and adds its name. ``timing``: how its call is timed with hot caches, where that is neither in batches
-    on the device nor one by one on the host. ``origin()`` tells of the program after the first call.
+    on the device nor one by one on the host. ``tuning()`` tells, after the first call, where its parameters are from.
     """
 
     implementation: str
@@ -44,7 +36,7 @@ class Contender:
     is_checked: bool = True
     players: Callable[[], list[tuple[str, Player]]] | None = None
     timing: Timing | None = None
-    origin: Callable[[], Origin] = Origin
+    tuning: Callable[[], str] = str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,4 +93,4 @@ class Suite(Protocol):
         """What is measured on a device, in the order of tables."""
 
 
-__all__ = ["Case", "Contender", "Entry", "Options", "Origin", "Suite", "Timing"]
+__all__ = ["Case", "Contender", "Entry", "Options", "Suite", "Timing"]
