@@ -95,9 +95,14 @@ def error(found: Array) -> float:
     return float(np.max(np.abs(found - wanted))) / allowed
 
 
+def kernel_text() -> str:
+    """The Python text of a kernel of about a hundred lines, which differs from all others in a number."""
+    return _PYTHON.format(salt=next(_salts), steps="\n".join(_PYTHON_STEP.format(n=n) for n in range(_STEPS)))
+
+
 def long_kernel() -> Any:
-    """A new kernel of about a hundred lines, which differs from all others in a number."""
-    text = _PYTHON.format(salt=next(_salts), steps="\n".join(_PYTHON_STEP.format(n=n) for n in range(_STEPS)))
+    """A new kernel."""
+    text = kernel_text()
     linecache.cache["<long kernel>"] = (len(text), None, text.splitlines(keepends=True), "<long kernel>")
     names: dict[str, Any] = {"cuda": cuda, "np": np, "math": math}
     exec(compile(text, "<long kernel>", "exec"), names)
@@ -117,13 +122,12 @@ def own(context: Context) -> Call:
 
 def without_compiler(context: Context) -> Call:
     """From the Python function to OpenCL C; the result is that of an earlier launch of such a kernel."""
-    first = own(context)
     x, y = map(cuda.to_device, operands())
     z = cuda.device_array_like(x)
     kernel = long_kernel()
     kernel[1, _SIZE](x, y, z, _ALPHA)
     types = next(iter(kernel.overloads.values())).signature
-    return Call(enqueue=lambda: long_kernel().generate(types, context), fetch=z.copy_to_host, wait=first.wait)
+    return Call(enqueue=lambda: long_kernel().generate(types, context), fetch=z.copy_to_host, wait=context.synchronize)
 
 
 def driver_alone(context: Context) -> Call:
@@ -161,4 +165,14 @@ def of_cupy(cupy: Any) -> Call:
     return Call(enqueue=compile_it, wait=cupy.cuda.Device().synchronize, fetch=lambda: cupy.asnumpy(z))
 
 
-__all__ = ["driver_alone", "error", "expected", "long_kernel", "of_cupy", "operands", "own", "without_compiler"]
+__all__ = [
+    "driver_alone",
+    "error",
+    "expected",
+    "kernel_text",
+    "long_kernel",
+    "of_cupy",
+    "operands",
+    "own",
+    "without_compiler",
+]
