@@ -69,7 +69,8 @@ def work_counters(program: Program) -> Program:
     kernel = program.kernel
     body = counting.function(kernel).body
     counts = tuple(counting.places)
-    functions = [*_quiet_functions(program.functions, counting), *functions]
+    quiet = _quiet_functions(program.functions, counting)
+    functions = [f for made in functions for f in (*quiet.get(made.name, ()), made)]
     kernel = replace(
         kernel,
         body=_with_ends(body, kernel.span, counts),
@@ -199,8 +200,8 @@ def _quiet(name: str) -> str:
     return f"{name}.quiet"
 
 
-def _quiet_functions(functions: tuple[Function, ...], counting: _Counting) -> list[Function]:
-    """The functions that conditions call which are asked again, and those that these call: as they were."""
+def _quiet_functions(functions: tuple[Function, ...], counting: _Counting) -> dict[str, tuple[Function]]:
+    """The functions that conditions call which are asked again, and those that these call: as they were, by name."""
 
     def renamed(expr: Expr) -> Expr:
         made: Expr = rebuilt(expr, renamed)
@@ -209,12 +210,12 @@ def _quiet_functions(functions: tuple[Function, ...], counting: _Counting) -> li
             return replace(made, function=_quiet(made.function))
         return made
 
-    made = []
+    made: dict[str, tuple[Function]] = {}
     for function in reversed(functions):  # callers say which callees they need
         if function.name in counting.quiet:
             body = replaced(function.body, lambda statement: (statement,), renamed)
-            made.append(replace(function, name=_quiet(function.name), body=body))
-    return made[::-1]
+            made[function.name] = (replace(function, name=_quiet(function.name), body=body),)
+    return made
 
 
 # the kernel's ends --------------------------------------------------------------------------------------------------

@@ -143,8 +143,13 @@ def twice(x):
 
 
 @cuda.jit(device=True)
+def lower_bits(n):
+    return n & 7
+
+
+@cuda.jit(device=True)
 def beyond(x, limit):
-    return twice(x) * x > limit
+    return twice(x) * x > limit and lower_bits(cuda.grid(1)) < 8
 
 
 @cuda.jit

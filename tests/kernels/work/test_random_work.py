@@ -14,7 +14,7 @@ from portagpu import cuda
 THREADS = 5
 
 
-@settings(max_examples=4 * settings.default.max_examples)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(text=programs(), data=st.lists(st.integers(-3, 3), min_size=SIZE, max_size=SIZE))
 def test_random_kernels(device, text, data):
     note(text)
