@@ -50,9 +50,7 @@ from portagpu.files import user_path
 @click.option("--format", "form", type=Choice(["table", "json", "sarif"]), default="table", show_default=True)
 @click.option("-o", "--output", metavar="FILE", help="Write the results there; JSON or SARIF leave the table here.")
 @click.option("--json", "to_json", is_flag=True, help="Print figures by target, as versions before --format did.")
-@click.option(
-    "--shipped", type=Choice([*GROUPS, ALL]), help="Check PortaGPU's own kernels instead of one of yours."
-)
+@click.option("--shipped", type=Choice([*GROUPS, ALL]), help="Check PortaGPU's own kernels instead of one of yours.")
 @click.option("--list", "lists", is_flag=True, help="List the targets and whether their compilers are installed.")
 def check_command(
     *,
