@@ -34,6 +34,7 @@ _LATE_IMPORTS = {
     "portagpu/tuning/console.py": {"rich.console", "rich.progress"},  # slow to import, and products use tuning results
     "portagpu/bench/cupy_kernels.py": {"cupy"},
     "portagpu/bench/ladder/plot.py": {"matplotlib.figure"},  # optional, and slow to import
+    "portagpu/report/plots.py": {"matplotlib", "matplotlib.figure"},  # likewise
 }
 
 

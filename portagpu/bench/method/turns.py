@@ -25,6 +25,8 @@ gives it; it returns after ``wait``."""
 _MOST_CALLS = 20_000
 _MOST_SAMPLES = 40  # of a turn
 _LEAST_SECONDS = 0.001  # of a sample
+_LEAST_CALLS = 4  # of a batch, and the time of a call up to which there are so many
+_SHORT_SECONDS = 0.1
 _WARM_UP = 8  # a turn's calls over those that come before it, untimed
 
 
@@ -124,8 +126,10 @@ class BackToBack:
 
     def _enough(self) -> int:
         """Calls that fill a sample."""
+        begin = time.perf_counter()
         self._call.product()
-        calls, wanted = 1, self._method.sample_seconds
+        wanted = self._method.sample_seconds
+        calls = _LEAST_CALLS if time.perf_counter() - begin < _SHORT_SECONDS else 1
         while calls < _MOST_CALLS:
             seconds = self.seconds(calls)
             if seconds >= wanted:

@@ -14,7 +14,8 @@ from portagpu.bench.method.rounds import FAILURES, Timed, play
 from portagpu.bench.method.statistics import median
 from portagpu.bench.method.turns import BackToBack, Call, Clock, Cold, OneByOne, Player
 from portagpu.bench.records.cell import Caches, Cell, Memory, Status
-from portagpu.bench.running.case import Case, Contender, Origin
+from portagpu.bench.running.case import Case, Contender
+from portagpu.bench.running.programs import with_programs
 from portagpu.errors import MissingCapabilityError, UnsupportedError
 
 _FASTER_THAN_POSSIBLE = 0.95  # of the device's own time: the host did not wait for the work
@@ -35,7 +36,8 @@ class _Entrant:
     reason: str = ""
     error: float | None = None
     first_call: float | None = None
-    origin: Origin = field(default_factory=Origin)
+    kernel: str = ""
+    tuning: str = ""
     timed: list[Timed] = field(default_factory=list)
     device_seconds: float | None = None
     conditions: Conditions | None = None
@@ -100,9 +102,9 @@ def _first_call(entrant: _Entrant, case: Case) -> None:
     try:
         entrant.call = call = contender.prepare()
         begin = time.perf_counter()
-        call.product()
+        entrant.kernel = with_programs(call.product)
         entrant.first_call = time.perf_counter() - begin
-        entrant.origin = contender.origin()
+        entrant.tuning = contender.tuning()
         if contender.is_checked and not contender.arithmetic:
             _verify(entrant, case, call)
     except FAILURES as failure:
@@ -223,8 +225,8 @@ def _cell(entrant: _Entrant, case: Case, caches: Caches) -> Cell:
         first_call=entrant.first_call,
         error=entrant.error,
         arithmetic=contender.arithmetic,
-        kernel=entrant.origin.kernel,
-        tuning=entrant.origin.tuning,
+        kernel=entrant.kernel,
+        tuning=entrant.tuning,
         conditions=facts_of(entrant.conditions),
     )
     if entrant.status is not Status.MEASURED:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -15,7 +14,7 @@ from portagpu.bench.method.turns import Call
 from portagpu.bench.peers.cupy_kernels import cupy_for
 from portagpu.bench.records.cell import Memory, Role
 from portagpu.bench.records.workload import Unit, Workload
-from portagpu.bench.running.case import Case, Contender, Entry, Options, Origin
+from portagpu.bench.running.case import Case, Contender, Entry, Options
 from portagpu.bench.textbook import cuda_texts, shared_tasks, tasks
 from portagpu.bench.textbook.tasks import Task
 from portagpu.device import DeviceRecord, DeviceType
@@ -83,11 +82,7 @@ def _ours(made: Task, context: Context) -> Contender:
             clock=clock_of(context),
         )
 
-    def origin() -> Origin:
-        sources = "".join(made.kernel.inspect_opencl().values())
-        return Origin(kernel=hashlib.sha256(sources.encode()).hexdigest()[:16])
-
-    return Contender(implementation="PortaGPU", role=Role.OURS, prepare=prepare, origin=origin)
+    return Contender(implementation="PortaGPU", role=Role.OURS, prepare=prepare)
 
 
 def _raw_kernel(cupy: Any, made: Task) -> Call:
