@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import json
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from compilers import compiler_of
 
-from portagpu import blas, cuda
+from portagpu import blas, cuda, lapack
 from portagpu.backends.opencl.offline.targets import TARGETS
 from portagpu.checking.examination import Rules
 from portagpu.checking.records import Note, Result, Status, report_data
@@ -89,6 +90,13 @@ def test_cases_of_every_group_launch_kernels():
     assert kernels_of(programs.textbook(caps), "textbook saxpy") == {"saxpy"}
     assert kernels_of(routines.cases(caps), "blas.sscal 300")
     assert kernels_of(products.cases(caps), "matmul float32 128 x 128 x 128")
+
+
+def test_every_parameter_has_a_value():
+    for library in (blas, lapack):
+        for name in library.ROUTINES:
+            parameters = inspect.signature(getattr(library, name)).parameters.values()
+            assert {p.name for p in parameters if p.default is p.empty} <= routines.PARAMETERS, name
 
 
 def test_every_routine_has_a_case():
