@@ -69,6 +69,8 @@ def test_what_comes_of_them(monkeypatch):
     assert [note.message for note in notes] == ["ended early in the dry run: ValueError: no result"]
     results = [one for one in found if isinstance(one, Result)]
     assert sorted(r.status.value for r in results) == ["compiled"] * 3 + ["unsupported"]
+    large = next(r for r in results if r.status is Status.UNSUPPORTED)
+    assert large.problems[0].span.filename == __file__ and "raise LaunchConfigError" in large.problems[0].span.text
     first = next(r for r in results if r.status is Status.COMPILED)
     assert first.ok and first.subject.constants == {"n": "2"} and first.subject.span.text.startswith("def twice")
     assert first.figures.occupancy == 16
