@@ -12,6 +12,9 @@ import pyopencl as cl
 
 from portagpu.errors import DeviceError
 
+VERSION: str = cl.VERSION_TEXT
+"""PyOpenCL's."""
+
 
 def launches(
     context: cl.Context, device: cl.Device, source: str, name: str, items: int
@@ -37,7 +40,12 @@ def compile_and_launch(
 
 
 def kernel_on_arrays(
-    context: cl.Context, device: cl.Device, source: str, name: str, arguments: Sequence[Any], items: Sequence[Sequence[int]]
+    context: cl.Context,
+    device: cl.Device,
+    source: str,
+    name: str,
+    arguments: Sequence[Any],
+    items: Sequence[Sequence[int]],
 ) -> tuple[Callable[[], Any], Callable[[], None], Callable[[], list[Any]]]:
     """A kernel on a queue of its own; arguments are NumPy's numbers, and arrays, of which buffers become copies.
 
@@ -62,4 +70,5 @@ def kernel_on_arrays(
             cl.enqueue_copy(queue, array, buffer)
         return found
 
-    return partial(cl.enqueue_nd_range_kernel, queue, kernel, *map(tuple, items)), queue.finish, fetch
+    everything, group = map(tuple, items)
+    return partial(cl.enqueue_nd_range_kernel, queue, kernel, everything, group), queue.finish, fetch

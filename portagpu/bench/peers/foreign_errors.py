@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from portagpu.bench.method.rounds import FAILURES
 from portagpu.bench.method.turns import Call
-from portagpu.errors import PortaGPUError
 
 
 def told(prepare: Callable[[], Call]) -> Callable[[], Call]:
@@ -22,8 +22,10 @@ def told(prepare: Callable[[], Call]) -> Callable[[], Call]:
         def enqueue_and_tell() -> Any:
             try:
                 return enqueue()
+            except FAILURES:
+                raise
             except Exception as error:
-                raise _known(error) from error
+                raise RuntimeError(_reason(error)) from error
 
         def wait_and_tell() -> Any:
             with _translated():
@@ -38,15 +40,15 @@ def told(prepare: Callable[[], Call]) -> Callable[[], Call]:
 def _translated() -> Iterator[None]:
     try:
         yield
+    except FAILURES:
+        raise
     except Exception as error:
-        raise _known(error) from error
+        raise RuntimeError(_reason(error)) from error
 
 
-def _known(error: Exception) -> Exception:
-    if isinstance(error, PortaGPUError | RuntimeError | MemoryError | ImportError):
-        return error
+def _reason(error: Exception) -> str:
     lines = [line for line in str(error).splitlines() if line.strip()]
-    return RuntimeError(f"{type(error).__name__}: {lines[0].strip()}" if lines else type(error).__name__)
+    return f"{type(error).__name__}: {lines[0].strip()}" if lines else type(error).__name__
 
 
 __all__ = ["told"]

@@ -12,13 +12,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.bench.method.turns import Call
-from portagpu.bench.peers import (
-    clblast_library,
-    clblast_products,
-    cupy_products,
-    mkl_products,
-    torch_products,
-)
+from portagpu.bench.peers import clblast_library, clblast_products, cupy_products, mkl_products, torch_products
 from portagpu.bench.peers.foreign_errors import told
 from portagpu.bench.records.cell import Memory, Role
 from portagpu.blas.gemm.core.problem import Problem

@@ -37,7 +37,7 @@ class Place:
     @property
     def wait(self) -> Callable[[], Any]:
         """What waits for the device."""
-        return (lambda: None) if self.kind == "cpu" else getattr(_torch(), self.kind).synchronize  # type: ignore[no-any-return]
+        return (lambda: None) if self.kind == "cpu" else getattr(_torch(), self.kind).synchronize
 
 
 def gpu_places() -> list[Place]:

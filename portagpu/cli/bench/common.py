@@ -70,7 +70,7 @@ _OPTIONS = (
         type=Choice([peers.value for peers in Peers]),
         default=Peers.VENDOR.value,
         show_default=True,
-        help="with whom to compare: the library of the device's maker; everything that is importable or findable; nobody",
+        help="beside whom: the library of the device's maker; everything that is found; nobody",
     ),
     click.option(
         "--clblast-tuned",
