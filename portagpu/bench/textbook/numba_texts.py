@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import linecache
 import types
 from functools import cache
 from typing import Any
@@ -33,7 +34,9 @@ def _module() -> types.ModuleType:
         assert ours in text
         text = text.replace(ours, theirs)
     made = types.ModuleType("textbook_kernels_of_numba")
-    exec(compile(text, f"{kernels.__file__} (numba)", "exec"), made.__dict__)
+    path = f"<{kernels.__name__} of numba>"
+    linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)  # for its messages
+    exec(compile(text, path, "exec"), made.__dict__)
     return made
 
 
