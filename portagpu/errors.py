@@ -126,6 +126,7 @@ __all__ = [
     "UnsetVariableError",
     "UnsupportedError",
     "UnsupportedSyntaxError",
+    "WorkersError",
 ]
 
 
@@ -420,6 +421,10 @@ class TuningError(PortaGPUError):
 
 class StoreError(PortaGPUError):
     """A result or cache file is unreadable or of another version."""
+
+
+class WorkersError(PortaGPUError):
+    """Workers on other machines cannot be reached, or are of another version."""
 
 
 class PortaGPUWarning(UserWarning):

@@ -11,7 +11,7 @@ from portagpu.escaping import LIMIT, visible
 
 _MOST_BYTES = 1 << 28
 _MOST_SAMPLES = 10**6  # of a cell: a run of hours has some thousand
-_LONGEST = 1e7  # seconds
+_SHORTEST, _LONGEST = 1e-12, 1e7  # seconds
 _LARGEST = 1e18  # of any number in a file: what a machine can do is far below
 _SIZES = ("m", "n", "k", "batch")
 _SPEEDS = ("gflops", "peer_gflops", "error", "peer_error")
@@ -20,6 +20,14 @@ _TEXTS = ("device", "driver", "dtype", "memory", "peer", "out", "precision", "pe
 
 def read_object(path: Path) -> dict[str, Any]:
     """The JSON object with a schema that a file holds. Raises OSError, or ValueError with the reason."""
+    data = read_json(path)
+    check_object(data)
+    found: dict[str, Any] = data
+    return found
+
+
+def read_json(path: Path) -> Any:
+    """What a file holds as JSON. Raises OSError, or ValueError with the reason."""
     if not path.is_file():
         raise ValueError("it is no regular file")
     if path.stat().st_size > _MOST_BYTES:
@@ -29,12 +37,9 @@ def read_object(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ValueError("it is no UTF-8 text") from error
     try:
-        data = json.loads(text, parse_constant=_refused)
+        return json.loads(text, parse_constant=_refused)
     except RecursionError as error:
         raise ValueError("its JSON is nested too deeply") from error
-    check_object(data)
-    found: dict[str, Any] = data
-    return found
 
 
 def _refused(name: str) -> float:
@@ -83,11 +88,12 @@ def check_samples(name: str, value: Any) -> tuple[tuple[float, ...], ...]:
         raise ValueError(f"{name} are no lists of a round's seconds")
     if sum(map(len, value)) > _MOST_SAMPLES:
         raise ValueError(f"{name} are more than {_MOST_SAMPLES}")
-    return tuple(tuple(_check_seconds(name, seconds) for seconds in turn) for turn in value)
+    return tuple(tuple(check_seconds(name, seconds) for seconds in turn) for turn in value)
 
 
-def _check_seconds(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _LONGEST:
+def check_seconds(name: str, value: Any) -> float:
+    """A time that a call can take."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _SHORTEST <= value <= _LONGEST:
         raise ValueError(f"{name} hold what is no time in seconds")
     return float(value)
 
@@ -117,5 +123,14 @@ def check_text(name: str, value: Any) -> str:
     return value
 
 
-__all__ = ["check_cell", "check_machine", "check_number", "check_object", "check_samples", "check_size", "check_text"]
-__all__ += ["read_object"]
+__all__ = [
+    "check_cell",
+    "check_machine",
+    "check_number",
+    "check_object",
+    "check_samples",
+    "check_seconds",
+    "check_size",
+    "check_text",
+]
+__all__ += ["read_json", "read_object"]

@@ -25,8 +25,16 @@ _COMMANDS = {
     ),
     "check": ("portagpu.cli.check", "check_command", "Compile a kernel for hardware that you do not own."),
     "tune": ("portagpu.cli.tune", "tune", "Tune kernels for a device."),
-    "bench": ("portagpu.cli.bench.group", "bench", "Measure GEMM on every working device against what is installed."),
-    "matrix": ("portagpu.cli.matrix", "matrix", "Merge result files of several machines into one table."),
+    "bench": (
+        "portagpu.cli.bench.group",
+        "bench",
+        "Measure devices against the libraries of their makers, every result verified.",
+    ),
+    "matrix": (
+        "portagpu.cli.matrix",
+        "matrix",
+        "Merge result files of several machines: tables, plots, a page; compare.",
+    ),
     "quickstart": ("portagpu.cli.quickstart", "quickstart", "A tour in under two minutes."),
 }
 

@@ -167,3 +167,8 @@ class Specialisations(KernelDefinition):
         with self._lock:
             self._overloads = {key: found for key, found in self._overloads.items() if key[0] != context.key}
             self._counting = {key: found for key, found in self._counting.items() if key[0] != context.key}
+
+
+def built_for(kernel: Specialisations, context: Context) -> list[Overload]:
+    """The specialisations of a kernel that there are for a context."""
+    return [found for found in list(kernel._overloads.values()) if found.compiled.context is context]

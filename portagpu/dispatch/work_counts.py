@@ -84,6 +84,8 @@ def count_work(
     prepared = kernel.prepare(args, context, where, work)
     overload = kernel.counting(prepared, shape, context, Counts(touched))
     _check(overload, shape, context)
+    if overload.kernel_source.prints:
+        context.prints = True
     memory = _Memory(overload, prepared, where, context)
     compiled = overload.compiled
     with enqueuing(where) as queue:
@@ -178,9 +180,8 @@ def _work(name: str, shape: LaunchShape, overload: Overload, memory: _Memory) ->
     counted = overload.kernel_source.counted
     totals = dict(zip(counted, memory.totals(len(counted)), strict=True))
     operations: dict[str, dict[str, int]] = {}
-    for (kind, of), total in totals.items():
-        if kind in ARITHMETIC:
-            operations.setdefault(of, {})[kind] = total
+    for kind, of in sorted((c for c in counted if c[0] in ARITHMETIC), key=lambda c: ARITHMETIC.index(c[0])):
+        operations.setdefault(of, {})[kind] = totals[kind, of]
     x, y, z = shape.totals
     of_memory, of_shared = (
         Traffic(**{how: totals.get((how, space), 0) for how in ACCESSES}) for space in ("global", "shared")

@@ -228,7 +228,8 @@ class _Marking:
         return replace(statement, operands=(to, source, *read))
 
     def _call(self, base: Expr, index: Expr, unit: int, size: Expr, marks: int) -> CallFunction:
-        """The index, after the marks of what is accessed there."""
+        """The index, after the marks of what is accessed there. The base is asked for its address once more."""
+        base = _without_marks(base)
         if has_effect(base):
             raise _unmarked("a pointer comes from an expression with an effect", base)
         span = index.span
@@ -242,6 +243,16 @@ class _Marking:
             *handed,
         )
         return CallFunction(_TOUCH, args, LONG, effect=True, span=span)
+
+
+def _without_marks(expr: Expr) -> Expr:
+    """An expression as it was before it left marks."""
+    if isinstance(expr, Cast) and isinstance(expr.operand, CallFunction) and expr.operand.function == _TOUCH:
+        index = expr.operand.args[1]
+        assert isinstance(index, Cast)
+        return _without_marks(index.operand)
+    made: Expr = rebuilt(expr, _without_marks)
+    return made
 
 
 def _unmarked(what: str, at: Expr | Stmt) -> UncountedWorkError:

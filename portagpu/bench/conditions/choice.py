@@ -80,11 +80,10 @@ def _sensors_for(
     own = _of_library(library, load, device, address)
     shown = sysfs_gpu.sensors(root, device, address, vendor if isinstance(vendor, int) else None)
     why = [sensors.missing for sensors in (own, shown) if isinstance(sensors, NoSensors) and sensors.missing]
-    if isinstance(own, NoSensors) and isinstance(shown, NoSensors):
+    found = [sensors for sensors in (own, shown) if not isinstance(sensors, NoSensors)]
+    if not found:
         return NoSensors("; ".join(why))
-    best = shown if isinstance(own, NoSensors) else own
-    if why == [] and unread(own):
-        best = Together(own, shown)
+    best = Together(*found) if len(found) == 2 and unread(own) else found[0]
     silent = unread(best)
     best.missing = "; ".join([*why, silent]) if silent else ""
     return best

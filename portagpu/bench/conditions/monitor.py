@@ -26,8 +26,8 @@ class EnergyWindow:
 class Monitor:
     """Takes readings of a device's sensors, and measures energy over a window.
 
-    A cell calls `look` between its samples, while the device still has work or has just had it, and `conditions` at
-    the end, which begins anew.
+    A cell calls `begin` when its warm-up is done, `look` between its samples, while the device still has work or has
+    just had it, and `conditions` at the end.
     """
 
     def __init__(self, sensors: Sensors, now: Callable[[], float] = time.perf_counter) -> None:
@@ -35,6 +35,11 @@ class Monitor:
         self._now = now
         self._readings: list[Reading] = []
         self._energy: tuple[float, float, int] | None = None
+
+    def begin(self) -> None:
+        """Begin a cell: what was counted until now, of energy and of throttling, is not of it."""
+        attempt(self.sensors.read)
+        self._readings, self._energy = [], None
 
     def look(self) -> Reading:
         """Take a reading, and keep it."""
@@ -65,7 +70,7 @@ class Monitor:
             self._energy = window.joules, window.seconds, window.runs
 
     def conditions(self) -> Conditions:
-        """What the readings, and the last window of energy, come to since the last call."""
+        """What the readings, and the last window of energy, come to; none of them is kept for the next cell."""
         found = summary(self._readings, source=self.sensors.name, missing=self.sensors.missing, energy=self._energy)
         self._readings, self._energy = [], None
         return found

@@ -10,7 +10,8 @@ class Method:
     """How implementations of a workload are timed; times in seconds.
 
     They take turns. A turn (a *round* of samples) lasts ``round_seconds``, a sample at least ``sample_seconds``: so
-    many calls back to back as that takes. Before the first round each runs until two turns in a row differ by less than
+    many calls back to back as that takes, four at the least where they are short, so that the host prepares one while
+    the device computes another. Before the first round each runs until two turns in a row differ by less than
     ``steady``, for ``warm_up_seconds`` at most. Rounds end once there are ``least_rounds`` and ``least_samples``, and
     the relative standard error of each implementation (see `portagpu.bench.method.statistics`) is at most ``target``;
     or after ``limit_seconds`` for each of them. Before a turn on the host's arrays there is a pause of
@@ -23,7 +24,7 @@ class Method:
     target: float = 0.005
     limit_seconds: float = 4.0
     round_seconds: float = 0.05
-    sample_seconds: float = 0.005
+    sample_seconds: float = 0.02
     warm_up_seconds: float = 1.0
     steady: float = 0.02
     pause_seconds: float = 0.15
@@ -43,7 +44,7 @@ QUICK = Method(
     target=0.02,
     limit_seconds=0.8,
     round_seconds=0.02,
-    sample_seconds=0.002,
+    sample_seconds=0.005,
     warm_up_seconds=0.3,
     energy_seconds=0.0,
 )

@@ -53,17 +53,21 @@ def warm_up(player: Player, method: Method = FULL) -> None:
 
 
 def play(
-    players: list[Player], method: Method = FULL, progress: Callable[[int], None] = lambda number: None
+    players: list[Player],
+    method: Method = FULL,
+    progress: Callable[[int], None] = lambda number: None,
+    begin: Callable[[], None] = lambda: None,
 ) -> list[Timed]:
     """Time players in turns; every other round is played in the opposite order.
 
-    One that raises is out, and the others go on.
+    One that raises is out, and the others go on. ``begin`` is called after the warm-up, ``progress`` before each round.
     """
     found = [Timed() for _ in players]
     _each(players, found, range(len(players)), lambda player, _: warm_up(player, method))
-    begin, number = time.perf_counter(), 0
+    begin()
+    started, number = time.perf_counter(), 0
     while not all(one.is_known(method) for one in found):
-        spent = time.perf_counter() - begin
+        spent = time.perf_counter() - started
         if spent > method.limit_seconds * len(players) and all(one.has_enough(method) for one in found):
             break
         progress(number)

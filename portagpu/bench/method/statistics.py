@@ -53,13 +53,17 @@ def varies(samples: Samples) -> bool:
 
 def resampled_medians(samples: Samples, generator: np.random.Generator, draws: int = _DRAWS) -> np.ndarray:
     """Medians of so many drawings of whole rounds, shape (draws,)."""
-    rounds = [np.asarray(turn, np.float64) for turn in samples if turn]
-    width = max(map(len, rounds))
-    table = np.full((len(rounds), width), np.nan)
-    for row, turn in zip(table, rounds, strict=True):
-        row[: turn.size] = turn
+    rounds = [turn for turn in samples if turn]
+    seconds = np.concatenate([np.asarray(turn, np.float64) for turn in rounds])
+    homes = np.repeat(np.arange(len(rounds)), [len(turn) for turn in rounds])
+    order = np.argsort(seconds, kind="stable")
     chosen = generator.integers(len(rounds), size=(draws, len(rounds)))
-    found: np.ndarray = np.nanmedian(table[chosen].reshape(draws, -1), axis=1)
+    flat = (chosen + len(rounds) * np.arange(draws)[:, None]).ravel()
+    times = np.bincount(flat, minlength=draws * len(rounds)).reshape(draws, -1).astype(np.int32)  # a round was drawn
+    upto = np.cumsum(times[:, homes[order]], axis=1)  # how many drawn samples are at most the one of a column
+    total = upto[:, -1:]
+    low, high = ((upto >= number).argmax(axis=1) for number in ((total + 1) // 2, total // 2 + 1))
+    found: np.ndarray = (seconds[order][low] + seconds[order][high]) / 2
     return found
 
 

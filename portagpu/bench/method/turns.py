@@ -25,6 +25,8 @@ gives it; it returns after ``wait``."""
 _MOST_CALLS = 20_000
 _MOST_SAMPLES = 40  # of a turn
 _LEAST_SECONDS = 0.001  # of a sample
+_LEAST_CALLS = 4  # of a batch, and the time of a call up to which there are so many
+_SHORT_SECONDS = 0.1
 _WARM_UP = 8  # a turn's calls over those that come before it, untimed
 
 
@@ -33,12 +35,15 @@ class Call:
     """A call that is ready to be made again and again.
 
     ``enqueue`` it, ``wait`` for all, ``fetch`` the result to the host; ``clock``: see `Clock`.
+    ``flush``: fills the device's caches with other data, and waits, where that is to be done by the same library: a GPU
+    changes between those of two libraries for a tenth of a millisecond.
     """
 
     enqueue: Callable[[], Any]
     wait: Callable[[], Any] = lambda: None
     fetch: Callable[[], Any] | None = None
     clock: Clock | None = None
+    flush: Callable[[], object] | None = None
 
     def product(self) -> None:
         """One call, waited for."""
@@ -121,8 +126,10 @@ class BackToBack:
 
     def _enough(self) -> int:
         """Calls that fill a sample."""
+        begin = time.perf_counter()
         self._call.product()
-        calls, wanted = 1, self._method.sample_seconds
+        wanted = self._method.sample_seconds
+        calls = _LEAST_CALLS if time.perf_counter() - begin < _SHORT_SECONDS else 1
         while calls < _MOST_CALLS:
             seconds = self.seconds(calls)
             if seconds >= wanted:
@@ -135,7 +142,7 @@ class Cold:
     """A player whose every call comes after ``flush``, which fills the caches with other data."""
 
     def __init__(
-        self, call: Call, flush: Callable[[], None], method: Method = FULL, look: Callable[[], object] = lambda: None
+        self, call: Call, flush: Callable[[], object], method: Method = FULL, look: Callable[[], object] = lambda: None
     ) -> None:
         self._call, self._flush, self._method, self._look = call, flush, method, look
 

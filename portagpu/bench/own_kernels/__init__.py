@@ -1,1 +1,1 @@
-"""Kernels of the user's: `portagpu.benchmark` in Python, ``portagpu bench FILE.py:KERNEL`` on the command line."""
+"""Kernels of users: `portagpu.benchmark`, and ``portagpu bench FILE.py:KERNEL``."""

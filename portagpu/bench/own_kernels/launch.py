@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ import numpy as np
 from portagpu.bench.device_clock import clock_of
 from portagpu.bench.method.turns import Call
 from portagpu.bench.records.cell import Role
-from portagpu.bench.running.case import Contender, Origin
+from portagpu.bench.running.case import Contender
 from portagpu.cuda.host import to_device
 from portagpu.dispatch.argument_copies import copied
 from portagpu.dispatch.launcher import Configured
@@ -63,7 +62,6 @@ class Launch:
             implementation="PortaGPU",
             role=Role.OURS,
             prepare=lambda: self._call(self.kernel, context),
-            origin=self._origin,
         )
         return (ours, *(self._peer(label, function, context) for label, function in self.peers.items()))
 
@@ -80,12 +78,6 @@ class Launch:
             fetch=lambda: tuple(_on_host(a) for a in own),
             clock=clock_of(context),
         )
-
-    def _origin(self) -> Origin:
-        inspect = getattr(getattr(self.kernel, "dispatcher", None), "inspect_opencl", None)
-        if inspect is None:
-            return Origin()
-        return Origin(kernel=hashlib.sha256("".join(inspect().values()).encode()).hexdigest()[:16])
 
     def check(self) -> Callable[[Any], float] | None:
         """The check of a call's arguments after it; None where nothing is expected.

@@ -13,7 +13,7 @@ from typing import Any
 
 from portagpu.bench.method.statistics import Samples
 from portagpu.bench.problems import shape_text
-from portagpu.bench.reading import check_cell, check_machine, check_number, check_samples, check_text
+from portagpu.bench.reading import check_cell, check_machine, check_number, check_samples, check_seconds, check_text
 from portagpu.bench.records.cell import Cell, Memory, Role, Status
 from portagpu.bench.records.run import Device, Machine, Run
 from portagpu.bench.records.workload import Unit, Workload
@@ -134,7 +134,7 @@ def _pair(workload: Workload, values: Mapping[str, Any], seconds: list[float | N
     memory = Memory(values["memory"]) if values["memory"] in {m.value for m in Memory} else Memory.DEVICE
     made = []
     for number, (name, role) in enumerate((("PortaGPU", Role.OURS), (values["peer"], Role.VENDOR))):
-        taken = samples[number] or ((seconds[number],),) if seconds[number] else ()
+        taken = samples[number] or ((check_seconds("seconds", seconds[number]),),) if seconds[number] else ()
         prefix = "peer_" if number else ""
         made.append(
             Cell(
@@ -145,7 +145,7 @@ def _pair(workload: Workload, values: Mapping[str, Any], seconds: list[float | N
                 memory=memory,
                 status=Status.MEASURED if taken else Status.WRONG if "wrong result" in reason else Status.FAILED,
                 reason="" if taken else reason or "the file has no time of it",
-                samples=taken,  # type: ignore[arg-type]  # without None, see `taken`
+                samples=taken,
                 error=values.get(f"{prefix}error"),
                 arithmetic=values.get("peer_arithmetic", "") if number else "",
             )

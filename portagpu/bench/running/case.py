@@ -16,14 +16,6 @@ from portagpu.runtime.execution.context import Context
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
-    """What was run: hash of the generated program, and where its parameters are from."""
-
-    kernel: str = ""
-    tuning: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Contender:
     """An implementation of a case's workload.
 
@@ -31,7 +23,7 @@ class Contender:
     reason why it cannot. ``arithmetic``: what it computes in, where that is not the workload's; such results are not
     held against the workload's tolerance. ``is_checked``: whether its result is; False only for what computes nothing,
     as the move of bytes. ``players``: for implementations that run elsewhere, as children of this process; the fastest
-    one counts, and adds its name. ``origin()`` tells of the program after the first call.
+    one counts, and adds its name. ``tuning()`` tells, after the first call, where its parameters are from.
     """
 
     implementation: str
@@ -40,7 +32,7 @@ class Contender:
     arithmetic: str = ""
     is_checked: bool = True
     players: Callable[[], list[tuple[str, Player]]] | None = None
-    origin: Callable[[], Origin] = Origin
+    tuning: Callable[[], str] = str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,4 +100,4 @@ class Suite(Protocol):
         """What is measured on a device, in the order of tables."""
 
 
-__all__ = ["Case", "Contender", "Entry", "Options", "Origin", "Peers", "Suite"]
+__all__ = ["Case", "Contender", "Entry", "Options", "Peers", "Suite"]

@@ -19,7 +19,8 @@ from portagpu.bench.records.run import Device, Machine
 from portagpu.device import DeviceRecord
 from portagpu.version import __version__
 
-_PACKAGES = ("pyopencl", "scipy", "torch", "cupy", "triton", "numba-cuda", "ml_dtypes", "intel-opencl-rt")
+_PACKAGES = ("pyopencl", "scipy", "torch", "cupy", "triton", "numba-cuda", "ml_dtypes")
+_ADDRESS = "--dask"  # the option whose value is a host's
 _CAPABILITIES = (
     *("compute_units", "fp64", "fp16", "subgroups", "local_memory", "global_memory", "max_work_group_size"),
     *("family", "measured_gflops"),
@@ -73,9 +74,15 @@ def device_facts(device: DeviceRecord, machine: int = 0) -> Device:
 
 
 def command_line(arguments: Sequence[str] | None = None) -> str:
-    """What was typed; of paths their last part only, for folders tell of people."""
+    """What was typed; of paths their last part only, for folders tell of people, and no addresses."""
     given = sys.argv if arguments is None else arguments
-    return " ".join(_without_folders(part) for part in (Path(given[0]).name, *given[1:]))
+    parts = [Path(given[0]).name, *map(_without_folders, given[1:])]
+    for number, part in enumerate(parts):
+        if part.startswith(f"{_ADDRESS}="):
+            parts[number] = f"{_ADDRESS}=ADDRESS"
+        elif part == _ADDRESS and number + 1 < len(parts):
+            parts[number + 1] = "ADDRESS"
+    return " ".join(parts)
 
 
 def _without_folders(part: str) -> str:

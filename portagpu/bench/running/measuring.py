@@ -14,7 +14,8 @@ from portagpu.bench.method.rounds import FAILURES, Timed, play
 from portagpu.bench.method.statistics import median
 from portagpu.bench.method.turns import BackToBack, Call, Clock, Cold, OneByOne, Player
 from portagpu.bench.records.cell import Caches, Cell, Memory, Status
-from portagpu.bench.running.case import Case, Contender, Origin
+from portagpu.bench.running.case import Case, Contender
+from portagpu.bench.running.programs import with_programs
 from portagpu.errors import MissingCapabilityError, UnsupportedError
 
 _FASTER_THAN_POSSIBLE = 0.95  # of the device's own time: the host did not wait for the work
@@ -35,7 +36,8 @@ class _Entrant:
     reason: str = ""
     error: float | None = None
     first_call: float | None = None
-    origin: Origin = field(default_factory=Origin)
+    kernel: str = ""
+    tuning: str = ""
     timed: list[Timed] = field(default_factory=list)
     device_seconds: float | None = None
     conditions: Conditions | None = None
@@ -73,7 +75,10 @@ def measure(
             _make_players(entrant, case, method, caches, flush)
     playing = [(entrant, player) for entrant in entrants for _, player in entrant.players]
     times = play(
-        [player for _, player in playing], method, lambda number: progress(f"round {number + 1}, in turns with peers")
+        [player for _, player in playing],
+        method,
+        progress=lambda number: progress(f"round {number + 1}, in turns with peers"),
+        begin=lambda: _begin(entrants),
     )
     for (entrant, _), timed in zip(playing, times, strict=True):
         entrant.timed.append(timed)
@@ -81,6 +86,12 @@ def measure(
         if entrant.timed:
             _finish(entrant, method, caches)
     yield from (_cell(entrant, case, caches) for entrant in entrants)
+
+
+def _begin(entrants: list[_Entrant]) -> None:
+    """What the sensors told of the warm-up does not count."""
+    for entrant in entrants:
+        entrant.monitor.begin()
 
 
 def _first_call(entrant: _Entrant, case: Case) -> None:
@@ -91,9 +102,9 @@ def _first_call(entrant: _Entrant, case: Case) -> None:
     try:
         entrant.call = call = contender.prepare()
         begin = time.perf_counter()
-        call.product()
+        entrant.kernel = with_programs(call.product)
         entrant.first_call = time.perf_counter() - begin
-        entrant.origin = contender.origin()
+        entrant.tuning = contender.tuning()
         if contender.is_checked and not contender.arithmetic:
             _verify(entrant, case, call)
     except FAILURES as failure:
@@ -128,7 +139,7 @@ def _make_players(
     assert call is not None
     if caches is Caches.COLD:
         assert flush is not None
-        player: Player = Cold(call, flush, method, look)
+        player: Player = Cold(call, call.flush or flush, method, look)
     else:
         player = (BackToBack if case.memory is Memory.DEVICE else OneByOne)(call, method, look)
     entrant.players = [("", player)]
@@ -214,8 +225,8 @@ def _cell(entrant: _Entrant, case: Case, caches: Caches) -> Cell:
         first_call=entrant.first_call,
         error=entrant.error,
         arithmetic=contender.arithmetic,
-        kernel=entrant.origin.kernel,
-        tuning=entrant.origin.tuning,
+        kernel=entrant.kernel,
+        tuning=entrant.tuning,
         conditions=facts_of(entrant.conditions),
     )
     if entrant.status is not Status.MEASURED:

@@ -51,11 +51,11 @@ def new_run(
         seed=options.seed,
         method=method.facts,
         machines=(machine_facts(label),),
-        devices=tuple(map(_facts, chosen)),
+        devices=tuple(map(facts_of, chosen)),
     )
 
 
-def _facts(device: DeviceRecord) -> Device:
+def facts_of(device: DeviceRecord) -> Device:
     """A device's facts; one of several of a name and driver gets its index."""
     alike = [one for one in devices() if one.key == device.key]
     facts = device_facts(device)
@@ -75,17 +75,19 @@ def perform(
     ``progress.keep`` gets the run after each workload; those that are still to come stand in it as open.
     """
     done = {(cell.device, cell.workload.path) for cell in run.cells if cell.status is not Status.OPEN}
-    cells = [cell for cell in run.cells if cell.status is not Status.OPEN]
     waiting = [job for job in jobs if (job.number, job.entry.path) not in done]
+    asked = {(job.number, job.entry.path) for job in waiting}
+    cells = [cell for cell in run.cells if (cell.device, cell.workload.path) not in asked]
     for index, job in enumerate(waiting):
         progress.count(index, len(waiting))
         progress.tell(f"{job.entry.path} on {run.devices[job.number].name}")
         tell = partial(_told, progress.tell, job.entry.path)
         cells += [replace(cell, device=job.number) for cell in measured(job, options, method, settings, tell)]
-        run = replace(run, cells=(*cells, *map(open_cell, waiting[index + 1 :])))
+        run = replace(run, cells=(*cells, *map(open_cell, waiting[index + 1 :])), finished="")
         progress.keep(run)
     progress.count(len(waiting), len(waiting))
-    run = replace(run, cells=tuple(cells), finished=now())
+    left = any(cell.status is Status.OPEN for cell in cells)  # of an earlier run that was asked for more
+    run = replace(run, cells=tuple(cells), finished="" if left else now())
     progress.keep(run)
     return run
 
@@ -164,5 +166,5 @@ def jobs_of(
     ]
 
 
-__all__ = ["Job", "Progress", "jobs_of", "measured", "new_run", "open_cell", "perform", "repetition"]
-__all__ += ["without_numbers"]
+__all__ = ["Job", "Progress", "facts_of", "jobs_of", "measured", "new_run", "open_cell", "perform", "placeholder"]
+__all__ += ["repetition", "without_numbers"]

@@ -17,7 +17,7 @@ from portagpu.bench.problems import missing, shape_text
 from portagpu.bench.products import checker, own_call
 from portagpu.bench.records.cell import Memory, Role
 from portagpu.bench.records.workload import Unit, Workload
-from portagpu.bench.running.case import Case, Contender, Entry, Options, Origin, Peers
+from portagpu.bench.running.case import Case, Contender, Entry, Options, Peers
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.engine import plan_of
 from portagpu.blas.gemm.selection.choice import explain
@@ -93,18 +93,18 @@ def _ours(context: Context, problem: Problem, a: Matrix, b: Matrix, memory: Memo
         implementation="PortaGPU",
         role=Role.OURS,
         prepare=lambda: own_call(context, problem, a, b, memory),
-        origin=lambda: _origin(context, problem),
+        tuning=lambda: _rule(context, problem),
     )
 
 
-def _origin(context: Context, problem: Problem) -> Origin:
+def _rule(context: Context, problem: Problem) -> str:
     """The rule that chose the product's parameters."""
     if problem.is_complex:
-        return Origin()
+        return ""
     try:
-        return Origin(tuning=explain(plan_of(problem, context).problem, context).rule.value)
+        return explain(plan_of(problem, context).problem, context).rule.value
     except PortaGPUError:
-        return Origin()
+        return ""
 
 
 def _theirs(problem: Problem, peer: Peer, a: Matrix, b: Matrix) -> Contender:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
@@ -11,7 +10,7 @@ from portagpu.bench.device_clock import clock_of
 from portagpu.bench.method.turns import Call
 from portagpu.bench.records.cell import Memory, Role
 from portagpu.bench.records.workload import Unit, Workload
-from portagpu.bench.running.case import Case, Contender, Entry, Options, Origin, Peers
+from portagpu.bench.running.case import Case, Contender, Entry, Options, Peers
 from portagpu.bench.textbook import shared_tasks, tasks
 from portagpu.bench.textbook.rivals import of_numpy, of_opencl, of_other_languages, of_the_maker
 from portagpu.bench.textbook.tasks import Task
@@ -95,11 +94,7 @@ def _ours(made: Task, memory: Memory, context: Context) -> Contender:
             clock=clock_of(context),
         )
 
-    def origin() -> Origin:
-        sources = "".join(made.kernel.inspect_opencl().values())
-        return Origin(kernel=hashlib.sha256(sources.encode()).hexdigest()[:16])
-
-    return Contender(implementation="PortaGPU", role=Role.OURS, prepare=prepare, origin=origin)
+    return Contender(implementation="PortaGPU", role=Role.OURS, prepare=prepare)
 
 
 def _on_host(made: Task) -> Call:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from portagpu.bench.routines.tasks import DTYPES, TASKS
@@ -23,4 +25,4 @@ from portagpu.cli.choices import Choice
 )
 def blas(wanted: Wanted, names: tuple[str, ...], dtypes: tuple[str, ...], sizes: tuple[int, ...]) -> None:
     """Measure BLAS routines and factorisations against SciPy, cuBLAS, cuSOLVER and CLBlast, every result verified."""
-    perform(wanted, lambda device, options: suite.entries(device, options, names, dtypes, sizes))
+    perform(wanted, partial(suite.entries, names=names, dtypes=dtypes, sizes=sizes))

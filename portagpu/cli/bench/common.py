@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +13,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from portagpu.bench.cluster import session as cluster
+from portagpu.bench.cluster.members import connected
+from portagpu.bench.cluster.places import device_identity, machine_identity
+from portagpu.bench.cluster.worker import Order
 from portagpu.bench.method.plan import FULL, QUICK, Method
 from portagpu.bench.records.cell import Status
 from portagpu.bench.records.files import load, save
@@ -45,6 +49,8 @@ class Wanted:
     label: str
     resume: bool
     output: Path
+    scheduler: str | None = None
+    limit: float = 600.0
 
 
 _OPTIONS = (
@@ -80,6 +86,17 @@ _OPTIONS = (
     ),
     click.option("--seed", type=click.IntRange(0, 2**53), default=0, show_default=True, help="of random operands"),
     click.option("--label", default="", help="what this machine is called in tables; nothing else tells whose it is"),
+    click.option(
+        "--dask", "scheduler", metavar="ADDRESS", help="measure the devices of the workers of this Dask scheduler"
+    ),
+    click.option(
+        "--workload-limit",
+        "limit",
+        type=click.FloatRange(min=1),
+        default=600.0,
+        show_default=True,
+        help="with --dask: seconds for a workload, after which its worker is given up",
+    ),
     click.option("--resume", is_flag=True, help="go on with the run in the result file: measure what it lacks"),
     click.option(
         "-o",
@@ -96,7 +113,8 @@ def run_options(command: F) -> F:
     """Add the shared options to a command, which gets a `Wanted` as ``wanted``."""
 
     def collect(*args: Any, **kwargs: Any) -> Any:
-        given = {name: kwargs.pop(name) for name in ("selectors", "filters", "label", "resume", "output")}
+        shared = ("selectors", "filters", "label", "resume", "output", "scheduler", "limit")
+        given = {name: kwargs.pop(name) for name in shared}
         quick = kwargs.pop("quick")
         names = ("small", "cold", "core_types", "seed", "clblast_tuned")
         peers = Peers(kwargs.pop("peers"))
@@ -117,10 +135,22 @@ def perform(wanted: Wanted, entries: Entries) -> Run:
     Raises `click.UsageError` where nothing is left to measure, `StoreError` for a file that cannot be gone on with,
     `click.ClickException`, at the end, where a result was wrong.
     """
+    check_writable(wanted.output)
+    console = new_console()
+    with progress_bar(console, keep=lambda now: _keep(wanted.output, now)) as progress:
+        run = (_on_workers if wanted.scheduler else _here)(wanted, entries, progress, console)
+    terminal.show(console, run)
+    console.print(f"Written to {wanted.output}; merge files with: portagpu matrix {wanted.output} ...", soft_wrap=True)
+    if any(cell.status is Status.WRONG for cell in run.cells):
+        raise click.ClickException("a result was wrong; see the table")
+    return run
+
+
+def _here(wanted: Wanted, entries: Entries, progress: session.Progress, console: Console) -> Run:
+    """Measure this machine's devices."""
     settings = Settings.from_environment()
     chosen = tuple(find_device(s, settings) for s in wanted.selectors) or working_devices(settings)
     devices = chosen or (default_device(settings),)  # which tells why none works
-    check_writable(wanted.output)
     run = session.new_run(devices, wanted.options, wanted.method, label=wanted.label)
     if wanted.resume:
         run = resumed(wanted.output, run)
@@ -129,14 +159,31 @@ def perform(wanted: Wanted, entries: Entries) -> Run:
     )
     if not jobs:
         raise click.UsageError(f"no workload matches {', '.join(wanted.filters) or 'what is asked for'}")
-    console = new_console()
-    with progress_bar(console, keep=lambda now: _keep(wanted.output, now)) as progress:
-        run = session.perform(run, jobs, wanted.options, wanted.method, settings, progress)
-    terminal.show(console, run)
-    console.print(f"Written to {wanted.output}; merge files with: portagpu matrix {wanted.output} ...", soft_wrap=True)
-    if any(cell.status is Status.WRONG for cell in run.cells):
-        raise click.ClickException("a result was wrong; see the table")
-    return run
+    return session.perform(run, jobs, wanted.options, wanted.method, settings, progress)
+
+
+def _on_workers(wanted: Wanted, entries: Entries, progress: session.Progress, console: Console) -> Run:
+    """Measure the devices of Dask's workers."""
+    run = replace(session.new_run((), wanted.options, wanted.method), machines=())
+    if wanted.resume:
+        run = resumed(wanted.output, run, any_machines=True)
+    order = Order(
+        selectors=wanted.selectors,
+        filters=wanted.filters,
+        options=wanted.options,
+        method=wanted.method,
+        entries=entries,
+    )
+    with connected(wanted.scheduler or "") as client:
+        return cluster.perform(
+            client,
+            run,
+            order,
+            wanted.limit,
+            progress,
+            lambda text: console.print(escape(text), soft_wrap=True),
+            wanted.label,
+        )
 
 
 @contextlib.contextmanager
@@ -157,18 +204,30 @@ def _keep(path: Path, run: Run) -> None:
     keep_in(path)
 
 
-def resumed(path: Path, fresh: Run) -> Run:
-    """The run in a file, to be gone on with. Raises `StoreError` where it was measured in another way."""
+def resumed(path: Path, fresh: Run, *, any_machines: bool = False) -> Run:
+    """The run in a file, to be gone on with. Raises `StoreError` where it was measured in another way.
+
+    ``any_machines``: those of the fresh run need not be those of the file.
+    """
     if not path.exists():
         return fresh
     found = load(path)
-    for name in ("devices", "method", "seed"):
-        if getattr(found, name) != getattr(fresh, name):
+    for name in ("method", "seed") if any_machines else _SAME:
+        if _SAME[name](found) != _SAME[name](fresh):
             raise StoreError(
-                f"{path} cannot be gone on with: its {name} are not those of this run",
+                f"{path} cannot be gone on with: its {name} and those of this run differ",
                 hint="measure into another file with -o, and merge both with portagpu matrix",
             )
     return found
+
+
+_SAME: dict[str, Callable[[Run], Any]] = {
+    "machines": lambda run: list(map(machine_identity, run.machines)),
+    "devices": lambda run: list(map(device_identity, run.devices)),
+    "method": lambda run: dict(run.method),
+    "seed": lambda run: run.seed,
+}
+"""What must be the same where a run goes on."""
 
 
 __all__ = ["OUTPUT", "Wanted", "perform", "progress_bar", "resumed", "run_options"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from portagpu.bench.suites.register import SUITES, entries_of
@@ -14,4 +16,4 @@ from portagpu.cli.choices import Choice
 @click.option("--suite", "names", multiple=True, type=Choice(list(SUITES)), help="may be repeated; default: every one")
 def every_suite(wanted: Wanted, names: tuple[str, ...]) -> None:
     """Measure every suite: products, BLAS, textbook kernels, the device's roofs, launches and copies."""
-    perform(wanted, lambda device, options: entries_of(names or tuple(SUITES), device, options))
+    perform(wanted, partial(entries_of, names or tuple(SUITES)))

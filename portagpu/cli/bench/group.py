@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -44,10 +45,10 @@ def bench(ctx: click.Context, wanted: Wanted, products: Products) -> None:
         return
     if ROUTINES in products.sets:
         sizes, dtypes = routine_options(products)
-        perform(wanted, lambda device, options: blas_suite.entries(device, options, (), dtypes, sizes))
+        perform(wanted, partial(blas_suite.entries, dtypes=dtypes, sizes=sizes))
         return
     chosen = products.on if products != Products() else None
-    perform(wanted, lambda device, options: gemm_suite.entries(device, options, chosen))
+    perform(wanted, partial(gemm_suite.entries, products=chosen))
 
 
 bench.add_command(every_suite)

@@ -33,6 +33,8 @@ def own_kernel(
     A kernel gets random arrays by its signature, and is verified by --reference: a function of NumPy arrays. FILE.py is
     run as a module; what it prints goes to the error output.
     """
+    if wanted.scheduler is not None:
+        raise click.UsageError("--dask measures suites, which its workers have; FILE.py is on this machine only")
     with stdout_to_stderr():
         module, name = user_files.load(kernel)
         found = user_files.member(module, name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from portagpu.bench.suites import textbook as suite
@@ -14,4 +16,4 @@ from portagpu.cli.choices import Choice
 @click.option("--kernel", "names", multiple=True, type=Choice(list(suite.TASKS)), help="default: every one")
 def textbook(wanted: Wanted, names: tuple[str, ...]) -> None:
     """Measure textbook kernels against the same text in CUDA C (CuPy's RawKernel), every result verified."""
-    perform(wanted, lambda device, options: suite.entries(device, options, names))
+    perform(wanted, partial(suite.entries, names=names))

@@ -159,6 +159,22 @@ def test_a_monitor_takes_readings_and_begins_anew(clock):
     assert monitor.conditions().readings == 0
 
 
+def test_a_cell_begins_without_what_was_before(clock):
+    meter = Meter()
+    monitor = Monitor(meter, clock)
+    monitor.look()
+    with monitor.energy():
+        clock.wait(1)
+    asked = []
+    meter.read = lambda: asked.append("read")
+    monitor.begin()  # counts since the reading before are of no cell
+    assert asked == ["read"]
+    found = monitor.conditions()
+    assert (found.readings, found.energy_j) == (0, None)
+    meter.read = lambda: 1 / 0
+    monitor.begin()
+
+
 def test_a_window_has_the_energy_between_its_ends(clock):
     meter = Meter()
     monitor = Monitor(meter, clock)

@@ -203,6 +203,12 @@ def test_what_a_device_refuses_is_unknown(card, kinds):
     assert sensors.read() == Reading() and sensors.energy() is None
 
 
+def test_energy_is_of_the_whole_card_or_else_of_its_first_part(card):
+    assert level_zero.sensors(Library(gpu()), card(), HERE).energy() == pytest.approx(5)
+    parts = gpu(meters={8: (1, 10**6), 9: (1, 5 * 10**6)})
+    assert level_zero.sensors(Library(parts), card(), HERE).energy() == pytest.approx(1)
+
+
 def test_what_a_device_cannot_mean_is_unknown(card):
     wild = gpu(clocks={1: (0, -1.0, 0), 2: (1, float("nan"), 0)}, heats={3: (1, 1e9)})
     found = level_zero.sensors(Library(wild), card(), HERE).read()

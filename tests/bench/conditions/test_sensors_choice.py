@@ -109,6 +109,12 @@ def test_unknown_vendors_have_no_library(tree, card):
         assert isinstance(found, NoSensors) and "sys/class/drm: " in found.missing
 
 
+def test_cards_of_unknown_vendors_are_read_by_linux(tree, card):
+    told = card(vendor_id=0x5143, pci_bus_id_nv=0x65, pci_slot_id_nv=0)
+    found = sensors_for(told, root=tree(SHOWN), load=missing_module)
+    assert isinstance(found, SysfsGpu) and found.name == "Linux" and found.energy() == 3
+
+
 def test_processors_are_read_by_linux(tree, card):
     found = sensors_for(card(kind=DeviceType.CPU, vendor_id=0x8086), root=tree({"sys/x": ""}), load=missing_module)
     assert isinstance(found, CpuSensors)

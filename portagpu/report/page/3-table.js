@@ -1,0 +1,118 @@
+// The heat map: a table whose cells are buttons.
+function headings(columns, several) {
+  const line = element("tr", {}, heading(null, element("span", { class: "name" }, "Problem")));
+  for (const column of columns) {
+    const { letter, short } = data.columns[column];
+    line.append(heading(column, element("span", { class: "letter" }, letter), element("span", { class: "name" }, short)));
+  }
+  if (several) line.append(heading("portability", element("span", { class: "name" }, "Portability")));
+  byId("matrix").tHead.replaceChildren(line);
+}
+
+function heading(key, ...children) {
+  const button = element("button", { type: "button" }, ...children);
+  button.lastChild.append(element("span", { class: "order", "aria-hidden": "true" }));
+  button.addEventListener("click", () => sortBy(key));
+  const made = element("th", { scope: "col" }, button);
+  made.dataset.key = key === null ? "problem" : String(key);
+  made.setAttribute("aria-sort", state.sort !== key ? "none" : state.falling ? "descending" : "ascending");
+  return made;
+}
+
+function sortBy(key) {
+  const first = key !== null; // numbers begin with the largest
+  state.falling = state.sort === key ? !state.falling : first;
+  state.sort = key;
+  draw();
+  const pressed = [...byId("matrix").tHead.rows[0].cells].find((one) => one.dataset.key === (key === null ? "problem" : String(key)));
+  pressed?.querySelector("button").focus({ preventScroll: true });
+}
+
+function ordered(rows, columns) {
+  const sign = state.falling ? -1 : 1;
+  if (state.sort === null) return state.falling ? [...rows].reverse() : rows;
+  const value = (row) => (state.sort === "portability" ? rowPortability(row, columns) : grid[row][state.sort]?.figures[state.view].value ?? null);
+  const keyed = rows.map((row) => [row, value(row)]);
+  keyed.sort(([a, x], [b, y]) => (x === null) - (y === null) || sign * (x - y) || a - b);
+  return keyed.map(([row]) => row);
+}
+
+// how strongly a cell is coloured, and in which direction
+function tone(figure, view, row, columns) {
+  if (view.share) {
+    const factor = Math.log2(Math.max(figure.value, 1e-6));
+    return { kind: factor < 0 ? "less" : "more", strength: Math.min(1, Math.abs(factor)) };
+  }
+  const values = columns.map((column) => grid[row][column]?.figures[state.view].value).filter((value) => value > 0);
+  const best = view.more ? Math.max(...values) : Math.min(...values);
+  return { kind: "more", strength: view.more ? figure.value / best : best / figure.value };
+}
+
+function cell(place, row, columns) {
+  const view = data.views[state.view];
+  if (!place) return element("td");
+  const figure = place.figures[state.view];
+  const ours = place.implementations.find((one) => one.role === "ours");
+  const button = element("button", { class: "cell", type: "button", tabindex: "-1" });
+  if (figure.value === null) {
+    button.classList.add("absent");
+    if (data.bad.includes(figure.why)) button.classList.add("bad");
+    button.append(figure.why);
+  } else {
+    const { kind, strength } = tone(figure, view, row, columns);
+    button.classList.add(kind);
+    button.style.setProperty("--t", strength.toFixed(3));
+    const mark = ours?.unsteady ? element("span", { title: "unsteady" }, "~", element("span", { class: "sr" }, " unsteady")) : "";
+    button.append(element("span", {}, shown(figure.value, view), mark));
+    const spread = spreadOf(figure);
+    if (spread) button.append(element("small", {}, spread));
+  }
+  explain(button, place);
+  return element("td", {}, button);
+}
+
+function rowHeading(row) {
+  const { name, arithmetic, size, unit, remark } = data.rows[row];
+  const second = [size, ...(data.views[state.view].key === "rate" ? [unit] : []), remark].filter(Boolean).join(" · ");
+  return element("th", { scope: "row" }, element("b", {}, name), arithmetic ? ` ${arithmetic}` : "", element("small", {}, second));
+}
+
+function drawTable(rows, columns) {
+  const table = byId("matrix");
+  const several = columns.length > 1;
+  const view = data.views[state.view];
+  headings(columns, several);
+  const lines = [];
+  let suite = null;
+  const buttons = [];
+  for (const row of ordered(rows, columns)) {
+    if (state.sort === null && data.rows[row].suite !== suite) {
+      suite = data.rows[row].suite;
+      const mine = rows.filter((one) => data.rows[one].suite === suite);
+      const label = `${suite} · ${mine.length} problem${mine.length > 1 ? "s" : ""}`;
+      lines.push(element("tr", { class: "group" }, element("th", { scope: "rowgroup" }, label), element("td", { colspan: String(columns.length + (several ? 1 : 0)) })));
+    }
+    const line = element("tr", {}, rowHeading(row), ...columns.map((column) => cell(grid[row][column], row, columns)));
+    if (several) {
+      const metric = rowPortability(row, columns);
+      line.append(element("td", { class: "portability" }, metric === null ? "–" : metric.toFixed(2)));
+    }
+    buttons.push(...line.querySelectorAll("button.cell"));
+    lines.push(line);
+  }
+  if (!lines.length) lines.push(element("tr", {}, element("td", { class: "empty", colspan: String(columns.length + 2) }, "No problem is left by these filters.")));
+  table.tBodies[0].replaceChildren(...lines);
+  rove(table.tBodies[0], buttons, columns.length);
+  table.tFoot.replaceChildren(...(view.share ? [footer(rows, columns, several)] : []));
+}
+
+function footer(rows, columns, several) {
+  const line = element("tr", {}, element("th", { scope: "row" }, "Geometric mean"));
+  for (const column of columns) {
+    const values = rows.map((row) => grid[row][column]?.figures[state.view].value).filter((value) => value > 0);
+    const mean = geometricMean(values);
+    line.append(element("td", {}, mean === null ? "–" : mean.toFixed(2)));
+  }
+  if (several) line.append(element("td"));
+  return line;
+}
