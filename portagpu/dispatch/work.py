@@ -71,7 +71,9 @@ class Work:
     def touched(self) -> Touched:
         """Different bytes of global memory. Raises `UncountedWorkError` where they were not asked for."""
         if self.marks is None:
-            raise UncountedWorkError("which bytes the launch touches was not counted", hint="count with touched=True")
+            raise UncountedWorkError(
+                "which bytes the launch touches was not counted", hint="kernel[grid, block].count_work(...) counts them"
+            )
         return self.marks
 
     @property
