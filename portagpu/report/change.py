@@ -63,7 +63,7 @@ def change(old: Samples, new: Samples, effect: float = LEAST_EFFECT, level: floa
     width = _half_width(_error(old, rounds[0], 1), _error(new, rounds[1], 2), rounds, level)
     low, high = ratio * math.exp(-width), ratio * math.exp(width)
     verdict = _verdict(low, high, 1 + effect)
-    reason = f"its interval at {level:.4g} reaches across ±{effect:.2g}" if verdict is Verdict.UNSURE else ""
+    reason = f"its interval at {level:.6g} reaches across ±{effect:.2g}" if verdict is Verdict.UNSURE else ""
     return Change(verdict=verdict, ratio=ratio, low=low, high=high, reason=reason)
 
 

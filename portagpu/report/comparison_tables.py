@@ -65,7 +65,7 @@ def _line(one: Compared) -> tuple[str, ...]:
 def summary_text(found: Comparison) -> str:
     """How many cells there are of each verdict, and by which test."""
     counts = ", ".join(f"{found.counts[v]} {v.value}" for v in dict.fromkeys(_ORDER) if found.counts[v])
-    test = f"the interval at {found.level:.4g} of the ratio of medians lies beyond ±{found.effect:.2g}"
+    test = f"the interval at {found.level:.6g} of the ratio of medians lies beyond ±{found.effect:.2g}"
     return f"{counts}. SLOWER and FASTER: {test}"
 
 

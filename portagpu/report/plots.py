@@ -190,8 +190,9 @@ def _short(text: str) -> str:
 
 
 def _text(text: str, limit: int) -> str:
-    """A text of others in which nothing is a formula."""
-    return visible(text, limit).replace("$", r"\$")
+    """A text of others in which nothing is a formula; Matplotlib leaves out labels that begin with "_"."""
+    shown = visible(text, limit).replace("$", r"\$")
+    return f" {shown}" if shown.startswith("_") else shown
 
 
 PLOTS: dict[str, Callable[[Any, Matrix, View], None]] = {"bars": _bars, "roofline": _roofline, "cascade": _cascade}

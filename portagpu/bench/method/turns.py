@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from portagpu.bench.method.plan import FULL, Method
@@ -25,6 +25,7 @@ gives it; it returns after ``wait``."""
 _MOST_CALLS = 20_000
 _MOST_SAMPLES = 40  # of a turn
 _LEAST_SECONDS = 0.001  # of a sample
+_SHORT_QUEUE = 50  # calls that are enqueued before a wait
 _LEAST_CALLS = 4  # of a batch, and the time of a call up to which there are so many
 _SHORT_SECONDS = 0.1
 _WARM_UP = 8  # a turn's calls over those that come before it, untimed
@@ -36,7 +37,8 @@ class Call:
 
     ``enqueue`` it, ``wait`` for all, ``fetch`` the result to the host; ``clock``: see `Clock`.
     ``flush``: fills the device's caches with other data, and waits, where that is to be done by the same library: a GPU
-    changes between those of two libraries for a tenth of a millisecond.
+    changes between those of two libraries for a tenth of a millisecond. ``parts``: how many of what is told a call has,
+    as loads of a chase, where one by itself is too short to be timed; times are those of a part.
     """
 
     enqueue: Callable[[], Any]
@@ -44,6 +46,7 @@ class Call:
     fetch: Callable[[], Any] | None = None
     clock: Clock | None = None
     flush: Callable[[], object] | None = None
+    parts: int = 1
 
     def product(self) -> None:
         """One call, waited for."""
@@ -89,7 +92,7 @@ class OneByOne:
         """Seconds of each sample."""
         times = take_turn(self._call.product, self._method)
         self._look()
-        return times
+        return [seconds / self._call.parts for seconds in times]
 
 
 class BackToBack:
@@ -113,7 +116,7 @@ class BackToBack:
         times = [self.seconds(self.calls)]
         while sum(times) < self._method.round_seconds and len(times) < _MOST_SAMPLES:
             times.append(self.seconds(self.calls))
-        return [seconds / self.calls for seconds in times]
+        return [seconds / self.calls / self._call.parts for seconds in times]
 
     def seconds(self, calls: int) -> float:
         """What so many calls take together."""
@@ -138,6 +141,48 @@ class BackToBack:
         return calls
 
 
+class Enqueued:
+    """A player that tells how long calls take to return, while the device's queue is kept short.
+
+    After some calls it waits, which is not counted, so that none of them waits for room in the queue.
+    """
+
+    def __init__(self, call: Call, method: Method = FULL, look: Callable[[], object] = lambda: None) -> None:
+        self._call, self._method, self._look = call, method, look
+
+    def turn(self) -> list[float]:
+        """Seconds of a call, on average, by samples."""
+        self._batch()
+        self._look()
+        times: list[float] = []
+        began = time.perf_counter()
+        while not times or (time.perf_counter() - began < self._method.round_seconds and len(times) < _MOST_SAMPLES):
+            times.append(self._sample())
+        return times
+
+    def _sample(self) -> float:
+        spent, batches = 0.0, 0
+        while not batches or (spent < self._method.sample_seconds and batches < _MOST_CALLS // _SHORT_QUEUE):
+            spent += self._batch()
+            batches += 1
+        return spent / batches / _SHORT_QUEUE / self._call.parts
+
+    def _batch(self) -> float:
+        """What the calls of a short queue take together; the wait for them comes after the clock is read."""
+        enqueue = self._call.enqueue
+        begin = time.perf_counter()
+        for _ in range(_SHORT_QUEUE):
+            enqueue()
+        seconds = time.perf_counter() - begin
+        self._call.wait()
+        return seconds
+
+
+def waited(call: Call, method: Method = FULL, look: Callable[[], object] = lambda: None) -> OneByOne:
+    """A player whose calls are waited for one by one, without a pause before each turn."""
+    return OneByOne(call, replace(method, pause_seconds=0.0), look)
+
+
 class Cold:
     """A player whose every call comes after ``flush``, which fills the caches with other data."""
 
@@ -157,9 +202,9 @@ class Cold:
             self._flush()
             begin = time.perf_counter()
             self._call.product()
-            times.append(time.perf_counter() - begin)
+            times.append((time.perf_counter() - begin) / self._call.parts)
         self._look()
         return times
 
 
-__all__ = ["BackToBack", "Call", "Clock", "Cold", "OneByOne", "Player", "Product", "take_turn"]
+__all__ = ["BackToBack", "Call", "Clock", "Cold", "Enqueued", "OneByOne", "Player", "Product", "take_turn", "waited"]

@@ -1,10 +1,10 @@
-"""The kernels of the launch and compile figures as CuPy's `RawKernel`: CUDA C from the vendor's run-time compiler."""
+"""The kernels of the launch figures as CuPy's `RawKernel`: CUDA C from the vendor's run-time compiler."""
 
 from __future__ import annotations
 
 import importlib.util
-import time
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from portagpu.device import DeviceRecord
@@ -23,8 +23,12 @@ def cupy_for(device: DeviceRecord) -> Any:
     return cupy if name == device.name else None
 
 
-def launch_of_vectors(cupy: Any, count: int, turns: int) -> Callable[[], None]:
-    """A call that launches a kernel of that many float32 vectors, with sets of arguments in turns."""
+def launch_of_vectors(cupy: Any, sets: Sequence[Sequence[Any]]) -> tuple[Callable[[], None], Any]:
+    """A call that launches a kernel of float32 vectors, with sets of them in turns, and the first vector of all.
+
+    The first vector becomes the sum of the others, or twice itself.
+    """
+    count, size = len(sets[0]), len(sets[0][0])
     names = [f"a{n}" for n in range(count)]
     parameters = ", ".join(f"float* {name}" for name in names)
     result = " + ".join(f"{name}[t]" for name in names[1:]) or "2 * a0[t]"
@@ -33,19 +37,13 @@ def launch_of_vectors(cupy: Any, count: int, turns: int) -> Callable[[], None]:
         f" int t = blockIdx.x * blockDim.x + threadIdx.x; if (t < n) a0[t] = {result}; }}",
         "vectors",
     )
-    sets = [(*(cupy.zeros(64, cupy.float32) for _ in names), cupy.int32(64)) for _ in range(turns)]
-    state = {"next": 0}
+    given = [(*map(cupy.asarray, one), cupy.int32(size)) for one in sets]
+    following = itertools.cycle(given)
 
     def call() -> None:
-        n = state["next"]
-        state["next"] = (n + 1) % turns
-        kernel((1,), (64,), sets[n])
+        kernel((1,), (size,), next(following))
 
-    return call
+    return call, given[0][0]
 
 
-def compile_seconds(cupy: Any, source: str, name: str) -> float:
-    """Seconds of compiling CUDA C; the source must be new to CuPy's caches."""
-    begin = time.perf_counter()
-    cupy.RawKernel(source, name).compile()
-    return time.perf_counter() - begin
+__all__ = ["cupy_for", "launch_of_vectors"]

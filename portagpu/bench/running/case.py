@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
 from typing import Any, Protocol
 
+from portagpu.bench.method.plan import Method
 from portagpu.bench.method.turns import Call, Player
 from portagpu.bench.records.cell import Memory, Role
 from portagpu.bench.records.workload import Workload
 from portagpu.device import DeviceRecord
 from portagpu.runtime.execution.context import Context
+
+Timing = Callable[[Call, Method, Callable[[], object]], Player]
+"""Makes a player of a call; it looks at sensors while the device is at work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +27,8 @@ class Contender:
     reason why it cannot. ``arithmetic``: what it computes in, where that is not the workload's; such results are not
     held against the workload's tolerance. ``is_checked``: whether its result is; False only for what computes nothing,
     as the move of bytes. ``players``: for implementations that run elsewhere, as children of this process; the fastest
-    one counts, and adds its name. ``tuning()`` tells, after the first call, where its parameters are from.
+    one counts, and adds its name. ``timing``: how its call is timed with hot caches, where that is neither in batches
+    on the device nor one by one on the host. ``tuning()`` tells, after the first call, where its parameters are from.
     """
 
     implementation: str
@@ -30,6 +37,7 @@ class Contender:
     arithmetic: str = ""
     is_checked: bool = True
     players: Callable[[], list[tuple[str, Player]]] | None = None
+    timing: Timing | None = None
     tuning: Callable[[], str] = str
 
 
@@ -61,12 +69,21 @@ class Entry:
     workload: Workload | None = None  # where it is known before; needed with an obstacle
 
 
+class Peers(Enum):
+    """With whom PortaGPU is compared; each implementation costs seconds of every workload."""
+
+    VENDOR = "vendor"  # the library of the device's maker; where there is none for a workload, others
+    ALL = "all"
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """What all suites are asked for.
 
     ``quick``: fewer workloads; ``small``: sizes that show only whether all works. ``cold``: with cold caches, too.
     ``core_types``: on CPUs, OpenBLAS with each of its core types in child processes. ``seed``: of random operands.
+    ``clblast_tuned``: the folder with files of CLBlast's tuners.
     """
 
     quick: bool = False
@@ -74,6 +91,8 @@ class Options:
     cold: bool = False
     core_types: bool = True
     seed: int = 0
+    peers: Peers = Peers.VENDOR
+    clblast_tuned: Path | None = None
     extra: dict[str, Any] = field(default_factory=dict)
 
 
@@ -87,4 +106,4 @@ class Suite(Protocol):
         """What is measured on a device, in the order of tables."""
 
 
-__all__ = ["Case", "Contender", "Entry", "Options", "Suite"]
+__all__ = ["Case", "Contender", "Entry", "Options", "Peers", "Suite", "Timing"]

@@ -12,7 +12,7 @@ from portagpu.runtime.arrays.array import device_array
 from portagpu.runtime.execution.context import Context
 
 _LEAST_BYTES = 1 << 28
-"""What the largest caches of today's devices hold, AMD's 256 MiB of Infinity Cache included."""
+"""What the largest caches of today's devices hold."""
 
 
 @cuda.jit

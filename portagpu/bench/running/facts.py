@@ -19,7 +19,7 @@ from portagpu.bench.records.run import Device, Machine
 from portagpu.device import DeviceRecord
 from portagpu.version import __version__
 
-_PACKAGES = ("pyopencl", "scipy", "torch", "cupy", "triton", "numba-cuda", "ml_dtypes", "intel-opencl-rt")
+_PACKAGES = ("pyopencl", "scipy", "torch", "cupy", "triton", "numba-cuda", "ml_dtypes")
 _ADDRESS = "--dask"  # the option whose value is a host's
 _CAPABILITIES = (
     *("compute_units", "fp64", "fp16", "subgroups", "local_memory", "global_memory", "max_work_group_size"),

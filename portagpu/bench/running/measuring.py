@@ -140,6 +140,8 @@ def _make_players(
     if caches is Caches.COLD:
         assert flush is not None
         player: Player = Cold(call, call.flush or flush, method, look)
+    elif contender.timing is not None:
+        player = contender.timing(call, method, look)
     else:
         player = (BackToBack if case.memory is Memory.DEVICE else OneByOne)(call, method, look)
     entrant.players = [("", player)]
@@ -172,7 +174,7 @@ def _compare_clocks(entrant: _Entrant, call: Call, clock: Clock, calls: int) -> 
     """
     for _ in range(_TRIES):
         by_host, by_device = _both_clocks(call, clock, calls)
-        entrant.device_seconds = by_device / calls if by_device > 0 else None
+        entrant.device_seconds = by_device / calls / call.parts if by_device > 0 else None
         if by_host >= _FASTER_THAN_POSSIBLE * by_device - _CLOCKS_SECONDS:
             return
     told = f"{calls} calls took {by_host * 1e3:.3g} ms by the host's clock, {by_device * 1e3:.3g} by the device's"
@@ -207,7 +209,7 @@ def _measure_energy(monitor: Monitor, call: Call, seconds: float) -> None:
             for _ in range(batch):
                 call.enqueue()
             call.wait()
-            window.runs += batch
+            window.runs += batch * call.parts
             batch = min(2 * batch, _MOST_AT_ONCE)
 
 

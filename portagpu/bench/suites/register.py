@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from portagpu.bench.running.case import Entry, Options, Suite
-from portagpu.bench.suites import blas, gemm, textbook
+from portagpu.bench.suites import blas, copies, gemm, launch, roofs, textbook
 from portagpu.device import DeviceRecord
 
-SUITES: dict[str, Suite] = {suite.name: suite for suite in (gemm, blas, textbook)}
+SUITES: dict[str, Suite] = {suite.name: suite for suite in (gemm, blas, textbook, roofs, launch, copies)}
 """In the order of tables."""
 
 

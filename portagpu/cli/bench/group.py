@@ -11,10 +11,13 @@ from portagpu.bench.suites import blas as blas_suite
 from portagpu.bench.suites import gemm as gemm_suite
 from portagpu.cli.bench.blas import blas
 from portagpu.cli.bench.common import Wanted, perform, run_options
+from portagpu.cli.bench.copies import copies
 from portagpu.cli.bench.every_suite import every_suite
 from portagpu.cli.bench.ladder import ladder
+from portagpu.cli.bench.launch import launch
 from portagpu.cli.bench.own_kernel import own_kernel
 from portagpu.cli.bench.products import ROUTINES, Products, product_options, routine_options
+from portagpu.cli.bench.roofs import roofs
 from portagpu.cli.bench.textbook import textbook
 from portagpu.cli.bench.tuned import tuned
 from portagpu.cli.choices import SuggestingGroup
@@ -27,7 +30,7 @@ class _Suites(SuggestingGroup):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The command that the first argument names. Raises `click.UsageError`."""
         if args and ".py" in args[0]:
-            return own_kernel.name, own_kernel, args
+            return own_kernel.name, own_kernel, args  # whose first argument it is
         return super().resolve_command(ctx, args)
 
 
@@ -57,3 +60,6 @@ bench.add_command(ladder)
 bench.add_command(blas)
 bench.add_command(tuned)
 bench.add_command(textbook)
+bench.add_command(roofs)
+bench.add_command(launch)
+bench.add_command(copies)

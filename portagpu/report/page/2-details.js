@@ -1,6 +1,7 @@
 // The panel of a cell: beside the pointer or the focus, or pinned by a click or Enter, so that one can copy from it.
 const tip = byId("tip");
 let opener = null;
+let silent = false; // while the focus goes back to a cell whose panel was closed
 
 function describe(place) {
   const row = data.rows[place.row];
@@ -100,7 +101,10 @@ function closeTip() {
   const pinned = tip.classList.contains("pinned");
   tip.classList.remove("pinned");
   hideTip();
-  if (pinned) opener?.focus({ preventScroll: true });
+  if (!pinned) return;
+  silent = true;
+  opener?.focus({ preventScroll: true });
+  silent = false;
 }
 
 // pointer, focus and click of whatever stands for a place
@@ -110,7 +114,7 @@ function explain(target, place) {
   });
   target.addEventListener("pointerleave", hideTip);
   target.addEventListener("focus", () => {
-    if (target.matches(":focus-visible") && !tip.classList.contains("pinned")) showTip(target, place, false);
+    if (!silent && target.matches(":focus-visible") && !tip.classList.contains("pinned")) showTip(target, place, false);
   });
   target.addEventListener("blur", hideTip);
   target.addEventListener("click", () => showTip(target, place, true));

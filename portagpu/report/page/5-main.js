@@ -2,7 +2,7 @@
 const ABOUT = new Map(data.views.map((view) => [view.key, view.about]));
 
 function options(select, entries) {
-  select.replaceChildren(...entries.map(([value, text]) => element("option", { value: String(value) }, text)));
+  select.replaceChildren(...entries.map(([value, text]) => element("option", { value: String(value) }, text.length > 70 ? `${text.slice(0, 69)}\u2026` : text)));
 }
 
 function drawFacts(rows, columns) {

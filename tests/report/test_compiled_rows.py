@@ -1,0 +1,112 @@
+"""Kernels that were compiled only, as `portagpu check` writes them, in every kind of report."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from sample_runs import cell, run
+
+from portagpu.bench.records.files import save
+from portagpu.cli import cli
+from portagpu.errors import StoreError
+from portagpu.report.compiled import is_check, load
+
+pytestmark = pytest.mark.one_device
+
+
+def result(**changes):
+    figures = {"registers": 96, "spilled": 0, "scratch_bytes": 0, "local_bytes": 16384, "occupancy": 8, "slots": 16}
+    values = {"target": "gfx1100", "title": "A product", "compiler": {"name": "clang", "version": "19.1.7"}}
+    values |= {"group": "gemm", "case": "matmul float16 4096", "kernel": "tile_product", "signature": "(float32[:])"}
+    values |= {"status": "compiled", "ok": True, "figures": {**figures, "limiter": "registers"}, "problems": []}
+    return {**values, **changes}
+
+
+def write(path, *results, **changes):
+    data = {"format": "portagpu check", "version": 1, "results": list(results)}
+    path.write_text(json.dumps({**data, **changes}, indent=2))
+    return path
+
+
+def test_rows_of_a_check(tmp_path):
+    file = write(tmp_path / "c.json", result())
+    assert is_check(file)
+    (row,) = load(file)
+    assert row.ok and row.group == "gemm"
+    assert row.texts == (
+        *("A product (gfx1100)", "clang 19.1.7", "tile_product(float32[:])", "matmul float16 4096", "compiled", "96"),
+        *("none", "16384 bytes", "8 of 16 (registers)"),
+    )
+
+
+def test_spills_and_problems_are_told(tmp_path):
+    problem = {"rule": "spill", "message": "12 registers are spilled", "file": "/a/b/kernels.py", "line": 53}
+    spilled = result(figures={"spilled": 12, "scratch_bytes": 256}, ok=False, problems=[problem])
+    missing = result(status="unsupported", figures=None, ok=False, problems=[{"message": "no float64", "line": None}])
+    first, second = load(write(tmp_path / "c.json", spilled, missing))
+    assert not first.ok and first.texts[4:7] == (
+        *("compiled: 12 registers are spilled (kernels.py:53)", "-", "12 registers, 256 bytes"),
+    )
+    assert second.texts[4:] == ("unsupported: no float64", "-", "-", "-", "-")
+
+
+def test_rows_stand_in_every_report(tmp_path):
+    check = write(tmp_path / "check.json", result(), result(target="sm_90", title="Other"))
+    save(tmp_path / "run.json", run(cell()))
+    for name in ("t.md", "t.csv", "t.html"):
+        done = CliRunner().invoke(cli, ["matrix", str(tmp_path / "run.json"), str(check), "-o", str(tmp_path / name)])
+        assert done.exit_code == 0, done.output
+    assert "| A product (gfx1100) | clang 19.1.7 | tile" in (tmp_path / "t.md").read_text()
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "t.csv").read_text())))
+    assert [row["status"] for row in rows] == ["measured", "compiled", "compiled"]
+    assert "registers 96" in rows[1]["reason"] and rows[1]["platform"] == "compiled offline"
+    data = json.loads((tmp_path / "t.html").read_text().partition('id="data">')[2].partition("</script>")[0])
+    assert len(data["compiled"]["lines"]) == 2
+    done = CliRunner().invoke(cli, ["matrix", str(check), "--device", "other"])
+    assert "Other (sm_90)" in done.output.replace("\n", "") or "sm_90" in done.output
+    assert "gfx1100" not in done.output
+
+
+DAMAGED = {
+    "cut": '{"format": "portagpu check", "version": 1, "results": [',
+    "deep": '{"format": "portagpu check", "results": ' + "[" * 100_000,
+    "version": '{"format": "portagpu check", "version": true, "results": []}',
+    "newer": '{"format": "portagpu check", "version": 2, "results": []}',
+    "results": '{"format": "portagpu check", "version": 1, "results": {}}',
+    "no results": '{"format": "portagpu check", "version": 1}',
+    "nan": '{"format": "portagpu check", "version": 1, "results": [{"ok": true, "figures": {"registers": NaN}}]}',
+}
+
+
+@pytest.mark.parametrize("text", DAMAGED.values(), ids=DAMAGED)
+def test_damaged_checks_are_refused(text, tmp_path):
+    file = tmp_path / "c.json"
+    file.write_text(text)
+    done = CliRunner().invoke(cli, ["matrix", str(file)])
+    assert isinstance(done.exception, StoreError) and len(done.exception.message) < 1000
+
+
+WRONG = [{"ok": 1}, {"kernel": 3}, {"title": []}, {"figures": 3}, {"compiler": "x"}, {"problems": 3}, {"status": {}}]
+WRONG += [{"figures": {"registers": value}} for value in (-1, 1.5, True, "9", 10**30)] + [{"title": "x" * 5000}]
+
+
+@pytest.mark.parametrize("changes", WRONG, ids=str)
+def test_wrong_values_are_refused(changes, tmp_path):
+    with pytest.raises(StoreError, match="damaged"):
+        load(write(tmp_path / "c.json", result(**changes)))
+
+
+@given(st.text())
+def test_texts_of_checks_stay_in_their_cells(tmp_path_factory, text):
+    file = write(tmp_path_factory.getbasetemp() / "c.json", result(kernel=text, title=text, case=text, status=text))
+    out = file.with_name("t.md")
+    done = CliRunner().invoke(cli, ["matrix", str(file), "-o", str(out)])
+    assert done.exit_code == 0
+    lines = out.read_text().splitlines()
+    assert lines[-2].replace("\\|", "").count("|") == 10 or lines[-1].replace("\\|", "").count("|") == 10
