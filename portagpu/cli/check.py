@@ -24,6 +24,7 @@ from portagpu.checking.shipped.run import check_shipped
 from portagpu.checking.shipped.tables import show_shipped
 from portagpu.checking.tables import show
 from portagpu.cli.check_output import Sink, as_before
+from portagpu.cli.choices import Choice
 from portagpu.cli.kernel_files import kernel_of
 from portagpu.cli.options import check_writable
 from portagpu.cli.output import console, stdout_to_stderr
@@ -46,12 +47,10 @@ from portagpu.files import user_path
     help='What decides the exit status: no-spills, "registers<=64", "occupancy>=50%", matrix-unit, "loads>=16", ...',
 )
 @click.option("--suggest", is_flag=True, help="Try several blocks, and say which one keeps most subgroups resident.")
-@click.option("--format", "form", type=click.Choice(["table", "json", "sarif"]), default="table", show_default=True)
+@click.option("--format", "form", type=Choice(["table", "json", "sarif"]), default="table", show_default=True)
 @click.option("-o", "--output", metavar="FILE", help="Write the results there; JSON or SARIF leave the table here.")
 @click.option("--json", "to_json", is_flag=True, help="Print figures by target, as versions before --format did.")
-@click.option(
-    "--shipped", type=click.Choice([*GROUPS, ALL]), help="Check PortaGPU's own kernels instead of one of yours."
-)
+@click.option("--shipped", type=Choice([*GROUPS, ALL]), help="Check PortaGPU's own kernels instead of one of yours.")
 @click.option("--list", "lists", is_flag=True, help="List the targets and whether their compilers are installed.")
 def check_command(
     *,

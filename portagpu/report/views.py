@@ -135,20 +135,28 @@ def _ratio(ours: Cell | None, other: Cell | None, missing: str) -> Figure:
     if other is None or other.seconds is None:
         return Figure(why=missing if other is None else f"{other.implementation}: {other.status.value}")
     value = other.seconds / ours.seconds
-    drawn = _drawn(ours.samples, 1), _drawn(other.samples, 2)
-    if drawn[0] is None or drawn[1] is None:
+    found = _ratio_interval(ours.samples, other.samples)
+    if found is None:
         return Figure(value=value, note=other.name)
+    return Figure(value=value, low=min(found[0], value), high=max(found[1], value), note=other.name)
+
+
+@lru_cache(maxsize=1 << 15)  # a report asks for each several times
+def _ratio_interval(ours: Samples, other: Samples) -> tuple[float, float] | None:
+    drawn = _drawn(ours, 1), _drawn(other, 2)
+    if drawn[0] is None or drawn[1] is None:
+        return None
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(drawn[1] / drawn[0], [tail, 1 - tail])
-    return Figure(value=value, low=min(float(low), value), high=max(float(high), value), note=other.name)
+    return float(low), float(high)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1 << 15)
 def _interval(samples: Samples) -> tuple[float, float] | None:
     return interval(samples)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=64)  # for the next rival
 def _drawn(samples: Samples, seed: int) -> np.ndarray | None:
     """Resampled medians; None with fewer than three rounds, which tell nothing of the uncertainty."""
     if sum(1 for turn in samples if turn) < 3:

@@ -55,7 +55,7 @@ WRONG += [{"device": None}, {"device": "x" * 10**6}, {"problem": 1}, {"dtype": [
 TIMES = [[[-1.0]], [[0]], [[True]], [["x"]], [[None]], [[10**400]], [[1e9]], [[]], [1.0], {}, "x", 3, None, [[[1.0]]]]
 WRONG += [{name: times} for name in ("samples", "peer_samples") for times in TIMES]
 DAMAGED |= {
-    f"samples {text}": json.dumps({"schema": 3, "machine": {}, "cells": [cell(samples="?")]}).replace('"?"', text)
+    f"samples {text:.30}": json.dumps({"schema": 3, "machine": {}, "cells": [cell(samples="?")]}).replace('"?"', text)
     for text in ("[[NaN]]", "[[Infinity]]", "[[1e999]]", "[" * 5000 + "]" * 5000, f"[[{'1, ' * 1_000_000}1]]")
 }
 DAMAGED |= {f"{w!s:.40}": json.dumps({"schema": 2, "machine": {}, "cells": [cell(**w)]}) for w in WRONG}

@@ -48,7 +48,7 @@ class Board:
         """The run as it is now."""
         cells = (*self._kept, *(cell for found in self._cells.values() for cell in found))
         finished = not any(cell.status is Status.OPEN for cell in cells)
-        return replace(self._run, cells=cells, finished=now() if finished else "")
+        return replace(self._run, cells=cells, finished=(self._run.finished or now()) if finished else "")
 
 
 def _key(planned: Planned) -> Key:

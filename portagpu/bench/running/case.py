@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
 from typing import Any, Protocol
 
 from portagpu.bench.method.plan import Method
@@ -67,12 +69,21 @@ class Entry:
     workload: Workload | None = None  # where it is known before; needed with an obstacle
 
 
+class Peers(Enum):
+    """With whom PortaGPU is compared; each implementation costs seconds of every workload."""
+
+    VENDOR = "vendor"  # the library of the device's maker; where there is none for a workload, others
+    ALL = "all"
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """What all suites are asked for.
 
     ``quick``: fewer workloads; ``small``: sizes that show only whether all works. ``cold``: with cold caches, too.
     ``core_types``: on CPUs, OpenBLAS with each of its core types in child processes. ``seed``: of random operands.
+    ``clblast_tuned``: the folder with files of CLBlast's tuners.
     """
 
     quick: bool = False
@@ -80,6 +91,8 @@ class Options:
     cold: bool = False
     core_types: bool = True
     seed: int = 0
+    peers: Peers = Peers.VENDOR
+    clblast_tuned: Path | None = None
     extra: dict[str, Any] = field(default_factory=dict)
 
 
@@ -93,4 +106,4 @@ class Suite(Protocol):
         """What is measured on a device, in the order of tables."""
 
 
-__all__ = ["Case", "Contender", "Entry", "Options", "Suite", "Timing"]
+__all__ = ["Case", "Contender", "Entry", "Options", "Peers", "Suite", "Timing"]

@@ -87,7 +87,7 @@ def perform(
         progress.keep(run)
     progress.count(len(waiting), len(waiting))
     left = any(cell.status is Status.OPEN for cell in cells)  # of an earlier run that was asked for more
-    run = replace(run, cells=tuple(cells), finished="" if left else now())
+    run = replace(run, cells=tuple(cells), finished="" if left else run.finished or now())
     progress.keep(run)
     return run
 

@@ -30,7 +30,7 @@ class _Suites(SuggestingGroup):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The command that the first argument names. Raises `click.UsageError`."""
         if args and ".py" in args[0]:
-            return own_kernel.name, own_kernel, args
+            return own_kernel.name, own_kernel, args  # whose first argument it is
         return super().resolve_command(ctx, args)
 
 

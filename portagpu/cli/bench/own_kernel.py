@@ -1,4 +1,4 @@
-"""``portagpu bench FILE.py:KERNEL``."""
+"""`portagpu bench kernel FILE.py:KERNEL`, or without the word ``kernel``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from portagpu.cli.bench.common import Wanted, perform, run_options
 from portagpu.cli.output import stdout_to_stderr
 
 
-@click.command("FILE.py:KERNEL")
+@click.command("kernel")
 @run_options
 @click.argument("kernel", metavar="FILE.py:KERNEL")
 @click.option("--size", "sizes", multiple=True, type=click.IntRange(min=1), help="elements of each axis")

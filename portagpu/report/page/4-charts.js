@@ -124,7 +124,7 @@ function drawRoofs(chart, names, device, x, y, xRange, yRange, top) {
   peaks.forEach(([name, rate], index) => {
     const start = widest ? Math.max(rate / widest, xRange[0]) : xRange[0];
     chart.append(svg("path", { class: "roof", d: `M${x(start)},${y(rate)}H${box.width - box.right}` }));
-    told.push(name);
+    told.push(name.replace(/ matrix unit$/, " (matrix)"));
     const next = peaks[index + 1];
     if (next && y(next[1]) - y(rate) < 14) return;
     names.append(svg("text", { class: "label", x: box.width - box.right, y: y(peaks[index - told.length + 1][1]) - 5, "text-anchor": "end" }, `${told.join(", ")} ${peakText(rate)}`));

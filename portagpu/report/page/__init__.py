@@ -6,6 +6,7 @@ import base64
 import hashlib
 import time
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 from mako.template import Template
@@ -22,7 +23,8 @@ from portagpu.report.views import View
 from portagpu.version import __version__
 
 _FOLDER = Path(__file__).parent
-_MOST_PLACES = 8000
+_MOST_PLACES = 6000
+_MOST_LINES = 1500  # of the table for browsers without scripts, which has the numbers a second time
 _MOST_BYTES = 2_000_000
 _NARROW = "choose problems by --filter or devices by --device; .md and .csv hold any number"
 
@@ -45,7 +47,8 @@ def html_text(matrix: Matrix, compiled: Sequence[CompiledRow] = (), view: View |
         script_hash=_hash(script),
         data=content(matrix, compiled, view),
         headings=published.HEADINGS,
-        lines=[[visible(text, 300) for text in texts] for texts in published.lines(matrix)],
+        lines=[[visible(text, 300) for text in texts] for texts in islice(published.lines(matrix), _MOST_LINES)],
+        left_out=max(0, len(matrix.places) - _MOST_LINES),
         devices=[_device(number, column) for number, column in enumerate(matrix.columns)],
         notes=[visible(note, 600) for note in _notes(matrix)],
         version=__version__,
@@ -63,9 +66,9 @@ def _hash(text: str) -> str:
 
 def _subtitle(matrix: Matrix, compiled: Sequence[CompiledRow]) -> str:
     parts = [(len(matrix.columns), "device"), (len(matrix.rows), "problem"), (len(matrix.places), "cell")]
-    parts += [(len(compiled), "kernel compiled offline")] if compiled else []
-    counts = ", ".join(f"{count} {name}{'s' if count != 1 and ' ' not in name else ''}" for count, name in parts)
-    return f"{counts}. Times are medians, each result verified."
+    parts += [(len(compiled), "kernel")] if compiled else []
+    counts = ", ".join(f"{count} {name}{'s' if count != 1 else ''}" for count, name in parts)
+    return f"{counts}{' compiled offline' if compiled else ''}. Times are medians, each result verified."
 
 
 def _device(number: int, column: Column) -> tuple[str, ...]:

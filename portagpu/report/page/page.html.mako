@@ -36,6 +36,9 @@
 </tr>
 % endfor
 </tbody></table></div>
+% if left_out:
+<p>${left_out} more lines are left out here: make a table with <code>portagpu matrix -o FILE.md</code>.</p>
+% endif
 </noscript>
 <dl class="facts" id="facts" hidden></dl>
 <section class="card" aria-labelledby="matrix-title" id="matrix-section" hidden>
