@@ -37,22 +37,22 @@ def contenders(name: str, a: Array, b: Array, device: DeviceRecord) -> list[Cont
         role = Role.VENDOR if name == "copy" else Role.PEER  # which is the driver's own copy
         label = f"CuPy {cupy.__version__}"
         found.append(Contender(implementation=label, role=role, prepare=partial(_cupy, cupy, name, a, b)))
-    torch = torch_for(device)
-    if torch is not None:
-        label = f"torch {torch.__version__}"
-        found.append(Contender(implementation=label, role=Role.PEER, prepare=partial(_torch, torch, name, a, b)))
+    place = torch_place(device)
+    if place is not None:
+        label = f"torch {importlib.import_module('torch').__version__}"
+        found.append(Contender(implementation=label, role=Role.PEER, prepare=partial(_torch, place, name, a, b)))
     return found
 
 
-def torch_for(device: DeviceRecord) -> Any:
-    """torch, if it is installed and its first GPU is this device (compared by name); else None."""
+def torch_place(device: DeviceRecord) -> torch_products.Place | None:
+    """The GPU of torch that is this device (compared by name), if torch is installed and can use it."""
     if importlib.util.find_spec(torch_products.MODULE) is None:
         return None
     try:
-        name, _ = torch_products.device_and_version()
-        return importlib.import_module("torch") if name in device.name or device.name in name else None
+        places = torch_products.gpu_places()
     except Exception:  # without a usable GPU it raises anything
         return None
+    return next((one for one in places if one.device in device.name or device.name in one.device), None)
 
 
 def in_threads(jobs: list[Callable[[], Any]]) -> Callable[[], list[Any]]:
@@ -102,8 +102,9 @@ def _cupy(cupy: Any, name: str, a: Array, b: Array) -> Call:
     )
 
 
-def _torch(torch: Any, name: str, a: Array, b: Array) -> Call:
-    x, y = torch.from_numpy(a).cuda(), torch.from_numpy(b).cuda()
+def _torch(place: torch_products.Place, name: str, a: Array, b: Array) -> Call:
+    torch = importlib.import_module(torch_products.MODULE)
+    x, y = torch.from_numpy(a).to(place.kind), torch.from_numpy(b).to(place.kind)
     target = torch.empty_like(x)
     runs: dict[str, Callable[[], Any]] = {
         "copy": lambda: target.copy_(x),
@@ -118,9 +119,9 @@ def _torch(torch: Any, name: str, a: Array, b: Array) -> Call:
 
     return Call(
         enqueue=enqueue,
-        wait=torch.cuda.synchronize,
+        wait=place.wait,
         fetch=lambda: (held["found"] if name == "read" else target).cpu().numpy(),
     )
 
 
-__all__ = ["contenders", "in_threads", "torch_for"]
+__all__ = ["contenders", "in_threads", "torch_place"]
