@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from portagpu import cuda
 from portagpu.bench.records.cell import Role, Status
 from portagpu.bench.roofs import (
     arithmetic,
@@ -253,6 +254,59 @@ def test_devices_with_matrix_units_are_probed(device):
     assert matrix_units.instructions("float64", hopper) == ["warp"]
     assert matrix_units.has_units(replace(caps, matrix_units=("mfma",)))
     assert matrix_units.workload("tf32", "warp", 1.0).path == "roofs/flops/tf32-matrix-unit/warp"
+
+
+# forms of GPUs --------------------------------------------------------------------------------------------------------
+
+
+def as_gpu(device):
+    caps = device.capabilities
+    return replace(caps, device_type=DeviceType.GPU, compute_units=3, local_memory_dedicated=True, vector_width_float=1)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_chains_of_gpus_are_right(device, dtype):
+    with Context.for_device(device) as context:
+        for form in chains.forms(dtype, as_gpu(device)):
+            given = chains.numbers(dtype, 64)
+            made = arithmetic.candidate(form, 64, given, context)
+            made.run()
+            steps, found = made.fetch()
+            assert chains.error(found, chains.expected(given, steps)) <= 1, form
+
+
+def test_streams_of_gpus_are_right(device):
+    a, b = streams.operands(1 << 15)
+    with Context.for_device(device):
+        sources, target = (cuda.to_device(a), cuda.to_device(b)), cuda.to_device(np.zeros_like(a))
+        for name in streams.KERNELS:
+            for form in streams.forms(as_gpu(device), a.size):
+                run, sums = memory.launch_of(name, form, sources, target)
+                run()
+                found = (sums if name == "read" else target).copy_to_host()
+                assert streams.error(name, found, a, b) <= 1, (name, form)
+                target.copy_to_device(np.zeros_like(a))
+
+
+def test_sweeps_of_gpus_are_right(device):
+    caps = as_gpu(device)
+    with Context.for_device(device):
+        for level in (
+            levels.Level(nbytes=1 << 15),
+            levels.Level(nbytes=1 << 16, shared=True),
+            levels.Level(nbytes=sweep.TILE * sweep.ITEM, local=True),
+        ):
+            sets = 1 if level.shared or level.local else caps.compute_units
+            elements = level.nbytes // sweep.ITEM
+            a = sweep.operand(elements * sets)
+            wanted = 8 * float(np.sum(a, dtype=np.float64)) * (caps.compute_units // sets)
+            forms = sweep.forms(caps, elements, local=level.local, shared=level.shared)
+            made = list(levels._candidates(level, forms[::2], 8, a, caps))
+            for one in made:
+                one.run()
+                assert sweep.error(one.fetch(), wanted) == 0, (level, one.text)
+            assert made
 
 
 # forms that are tried -------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import numpy as np
 from portagpu.bench.method.turns import Call
 from portagpu.bench.peers import torch_products
 from portagpu.bench.peers.cupy_kernels import cupy_for
+from portagpu.bench.peers.foreign_errors import told
 from portagpu.bench.records.cell import Role
 from portagpu.bench.roofs.streams import FILL, SCALAR
 from portagpu.bench.routines.memory_rate import cores
@@ -36,11 +37,11 @@ def contenders(name: str, a: Array, b: Array, device: DeviceRecord) -> list[Cont
     if cupy is not None:
         role = Role.VENDOR if name == "copy" else Role.PEER  # which is the driver's own copy
         label = f"CuPy {cupy.__version__}"
-        found.append(Contender(implementation=label, role=role, prepare=partial(_cupy, cupy, name, a, b)))
+        found.append(Contender(implementation=label, role=role, prepare=told(partial(_cupy, cupy, name, a, b))))
     place = torch_place(device)
     if place is not None:
         label = f"torch {importlib.import_module('torch').__version__}"
-        found.append(Contender(implementation=label, role=Role.PEER, prepare=partial(_torch, place, name, a, b)))
+        found.append(Contender(implementation=label, role=Role.PEER, prepare=told(partial(_torch, place, name, a, b))))
     return found
 
 
