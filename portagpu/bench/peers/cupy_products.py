@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.bench.method.turns import Call
+from portagpu.bench.peers.own_runtime import with_cupy
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.errors import UnsupportedError
 
@@ -36,11 +37,12 @@ def prepare(problem: Problem, a: Matrix, b: Matrix) -> Call:
     cupy = _cupy()
     left, right = cupy.asarray(a), cupy.asarray(b)
     result = cupy.empty((*left.shape[:-1], right.shape[-1]), left.dtype)
-    return Call(
+    call = Call(
         enqueue=lambda: cupy.matmul(left, right, out=result),
         wait=cupy.cuda.get_current_stream().synchronize,
         fetch=lambda: cupy.asnumpy(result),
     )
+    return with_cupy(cupy, call)
 
 
 def _cupy() -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.bench.method.turns import Call
+from portagpu.bench.peers.own_runtime import with_torch
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.errors import UnsupportedError
 
@@ -99,7 +100,8 @@ def prepare(place: Place, problem: Problem, a: Matrix, b: Matrix) -> Call:
         def enqueue() -> None:
             torch.matmul(left, right, out=held["c"])
 
-    return Call(enqueue=enqueue, wait=place.wait, fetch=lambda: _on_host(torch, held["c"]))
+    call = Call(enqueue=enqueue, wait=place.wait, fetch=lambda: _on_host(torch, held["c"]))
+    return with_torch(torch, place.kind, call)
 
 
 def _check_integers(problem: Problem) -> None:

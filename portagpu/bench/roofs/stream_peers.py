@@ -16,6 +16,7 @@ from portagpu.bench.method.turns import Call
 from portagpu.bench.peers import torch_products
 from portagpu.bench.peers.cupy_kernels import cupy_for
 from portagpu.bench.peers.foreign_errors import told
+from portagpu.bench.peers.own_runtime import with_cupy, with_torch
 from portagpu.bench.records.cell import Role
 from portagpu.bench.roofs.streams import FILL, SCALAR
 from portagpu.bench.routines.memory_rate import cores
@@ -96,11 +97,12 @@ def _cupy(cupy: Any, name: str, a: Array, b: Array) -> Call:
     def enqueue() -> None:
         held["found"] = runs[name]()
 
-    return Call(
+    call = Call(
         enqueue=enqueue,
         wait=cupy.cuda.get_current_stream().synchronize,
         fetch=lambda: cupy.asnumpy(held["found"] if name == "read" else target),
     )
+    return with_cupy(cupy, call)
 
 
 def _torch(place: torch_products.Place, name: str, a: Array, b: Array) -> Call:
@@ -118,11 +120,12 @@ def _torch(place: torch_products.Place, name: str, a: Array, b: Array) -> Call:
     def enqueue() -> None:
         held["found"] = runs[name]()
 
-    return Call(
+    call = Call(
         enqueue=enqueue,
         wait=place.wait,
         fetch=lambda: (held["found"] if name == "read" else target).cpu().numpy(),
     )
+    return with_torch(torch, place.kind, call)
 
 
 __all__ = ["contenders", "in_threads", "torch_place"]

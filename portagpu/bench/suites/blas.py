@@ -33,6 +33,7 @@ from portagpu.runtime.execution.context import Context
 name = "blas"
 summary = "BLAS 1 to 3, factorisations, batches, a product with an epilogue"
 _PLAIN = "the plain product of PortaGPU"
+_QUICK = ("axpy", "dot", "gemv", "symv", "trsv", "syrk", "trsm", "potrf", "getrf")
 _OF_SOLVER = ("potrf", "getrf", "potrf-batch")
 
 
@@ -44,10 +45,12 @@ def entries(
     sizes: tuple[int, ...] = (),
 ) -> Iterator[Entry]:
     """The routines on a device; ``names``, ``dtypes`` and ``sizes`` in place of those that `TASKS` tells for it."""
-    for routine in names or TASKS:
+    wanted = dtypes or (("float32",) if options.quick else ())
+    for routine in names or (_QUICK if options.quick else TASKS):
         entry = TASKS[routine]
-        for dtype in entry.dtypes_on(device, dtypes):
-            for n in sizes or entry.sizes(device, small=options.small):
+        own = entry.small if options.small else entry.on_gpus if options.are_large(device) else entry.on_cpus
+        for dtype in entry.dtypes_on(device, wanted):
+            for n in sizes or own:
                 yield Entry(
                     path=f"{name}/{routine}/{dtype}/{n}",
                     make=partial(_cases, entry.make, n, dtype, options),

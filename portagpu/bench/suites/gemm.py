@@ -28,13 +28,14 @@ from portagpu.runtime.execution.context import Context
 
 name = "gemm"
 summary = "products of matrices, in every dtype and precision"
+_ON_GPUS, _ON_CPUS = (256, 512, 1024, 2048, 4096), (256, 512, 1024, 2048)
 Products = Callable[[DeviceRecord], Iterable[Problem]]
 
 
 def entries(device: DeviceRecord, options: Options, products: Products | None = None) -> Iterator[Entry]:
     """The products that are measured on a device, ``products(device)`` if those are named."""
     assert device.capabilities is not None
-    chosen = (products or (lambda one: default_problems(one, quick=options.quick, small=options.small)))(device)
+    chosen = (products or (lambda one: default_problems(one, options)))(device)
     for problem in chosen:
         workload = workload_of(problem)
         yield Entry(
@@ -45,17 +46,17 @@ def entries(device: DeviceRecord, options: Options, products: Products | None = 
         )
 
 
-def default_problems(device: DeviceRecord, *, quick: bool = False, small: bool = False) -> list[Problem]:
+def default_problems(device: DeviceRecord, options: Options) -> list[Problem]:
     """What a device is measured with: squares, and all sets of `portagpu.bench.problems` where there is time."""
     assert device.capabilities is not None
-    sizes = (90, 100) if small else default_sizes(device)
+    sizes = (90, 100) if options.small else _ON_GPUS if options.are_large(device) else _ON_CPUS
     kinds = [("float32", ""), ("float64", "")]
-    return problems.combined(map(problems.square, sizes[-2:] if quick else sizes), kinds)
+    return problems.combined(map(problems.square, sizes[-2:] if options.quick else sizes), kinds)
 
 
 def default_sizes(device: DeviceRecord) -> tuple[int, ...]:
     """Sizes of the matrix."""
-    return (256, 512, 1024, 2048, 4096) if device.device_type is DeviceType.GPU else (256, 512, 1024, 2048)
+    return _ON_GPUS if device.device_type is DeviceType.GPU else _ON_CPUS
 
 
 def workload_of(problem: Problem) -> Workload:

@@ -45,7 +45,7 @@ def entries(device: DeviceRecord, options: Options, names: Iterable[str] = ()) -
     """The kernels on a device, ``names`` of them if any are named."""
     for kernel in names or TASKS:
         make, on_gpu, on_cpu, least = TASKS[kernel]
-        n = least if options.small else on_gpu if device.device_type is DeviceType.GPU else on_cpu
+        n = least if options.small else on_gpu if options.are_large(device) else on_cpu
         yield Entry(path=f"{name}/{kernel}/{n}", make=partial(_cases, kernel, make, n, options))
 
 

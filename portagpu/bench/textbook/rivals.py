@@ -14,6 +14,7 @@ from portagpu.bench.method.turns import Call
 from portagpu.bench.peers import torch_products
 from portagpu.bench.peers.cupy_kernels import cupy_for
 from portagpu.bench.peers.foreign_errors import told
+from portagpu.bench.peers.own_runtime import with_cupy, with_torch
 from portagpu.bench.records.cell import Role
 from portagpu.bench.running.case import Contender
 from portagpu.bench.textbook import cuda_texts, numba_texts, numpy_texts, opencl_texts
@@ -79,11 +80,12 @@ def raw_kernel(cupy: Any, made: Task) -> Call:
     kernel = cupy.RawKernel(cuda_texts.program(kernel_name), kernel_name)
     arrays = {label: cupy.asarray(_plain(array)) for label, array in made.arrays.items()}
     arguments = (*_given(made, arrays), *map(np.int32, made.sizes))
-    return Call(
+    call = Call(
         enqueue=lambda: kernel(made.grid, made.block, arguments),
         wait=cupy.cuda.get_current_stream().synchronize,
         fetch=lambda: {label: cupy.asnumpy(array) for label, array in arrays.items()},
     )
+    return with_cupy(cupy, call)
 
 
 def _numba(made: Task) -> Call:
@@ -102,11 +104,12 @@ def _triton(launch: Callable[..., None], made: Task) -> Call:
     place = torch_products.gpu_places()[0]
     tensors = {n: torch_products.tensor_of(x, x.dtype.name, place.kind) for n, x in made.arrays.items()}
     arguments = _given(made, tensors)
-    return Call(
+    call = Call(
         enqueue=lambda: launch(*arguments),
         wait=place.wait,
         fetch=lambda: {name: tensor.cpu().numpy() for name, tensor in tensors.items()},
     )
+    return with_torch(importlib.import_module("torch"), place.kind, call)
 
 
 def _opencl(made: Task, context: Context) -> Call:

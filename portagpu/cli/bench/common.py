@@ -22,7 +22,7 @@ from portagpu.bench.records.cell import Status
 from portagpu.bench.records.files import load, save
 from portagpu.bench.records.run import Run
 from portagpu.bench.running import session
-from portagpu.bench.running.case import Entry, Options, Peers
+from portagpu.bench.running.case import Entry, Options, Peers, Sizes
 from portagpu.bench.running.selection import matches
 from portagpu.cli.choices import Choice
 from portagpu.cli.interruption import keep_in
@@ -63,6 +63,14 @@ _OPTIONS = (
         help="workloads whose path has these parts, as float32/4096, or matches wildcards, as 'blas/*mv/*'",
     ),
     click.option("--quick", is_flag=True, help="fewer workloads, wider intervals, no energy"),
+    click.option(
+        "--sizes-of",
+        "sizes_of",
+        type=Choice([one.value for one in Sizes]),
+        default=Sizes.OWN.value,
+        show_default=True,
+        help="which kind of device; devices that are to be compared need the same sizes",
+    ),
     click.option("--small", is_flag=True, help="sizes that show only whether it works"),
     click.option("--cold", is_flag=True, help="also with cold caches: other data is written before each call"),
     click.option(
@@ -118,7 +126,8 @@ def run_options(command: F) -> F:
         quick = kwargs.pop("quick")
         names = ("small", "cold", "core_types", "seed", "clblast_tuned")
         peers = Peers(kwargs.pop("peers"))
-        options = Options(quick=quick, peers=peers, **{name: kwargs.pop(name) for name in names})
+        sizes = Sizes(kwargs.pop("sizes_of"))
+        options = Options(quick=quick, peers=peers, sizes=sizes, **{name: kwargs.pop(name) for name in names})
         kwargs["wanted"] = Wanted(options=options, method=QUICK if quick else FULL, **given)
         return command(*args, **kwargs)
 
