@@ -21,6 +21,7 @@ from portagpu.bench.launching import calls, first_call, new_kernel
 from portagpu.bench.launching.kernels import gather, scale
 from portagpu.bench.method.turns import Call, Enqueued, waited
 from portagpu.bench.peers.cupy_kernels import cupy_for
+from portagpu.bench.peers.foreign_errors import told
 from portagpu.bench.records.cell import Memory, Role
 from portagpu.bench.records.workload import Unit, Workload
 from portagpu.bench.running.case import Case, Contender, Entry, Options, Timing
@@ -69,16 +70,20 @@ def _launchers(context: Context, kernel: Any, sets: int, timing: Timing) -> list
     """Who launches such a kernel."""
     found = [
         _contender("PortaGPU", Role.OURS, partial(calls.own, context, kernel, sets), timing),
-        _contender(f"PyOpenCL {VERSION}", Role.PEER, partial(calls.plain, context, kernel, sets), timing),
+        _contender(f"PyOpenCL {VERSION}", Role.PEER, partial(calls.plain, context, kernel, sets), timing, True),
     ]
     cupy = cupy_for(context.device)
     if cupy is not None:
         label = f"CuPy {cupy.__version__} RawKernel"
-        found.append(_contender(label, Role.VENDOR, partial(calls.of_cupy, cupy, kernel, sets), timing))
+        found.append(_contender(label, Role.VENDOR, partial(calls.of_cupy, cupy, kernel, sets), timing, True))
     return found
 
 
-def _contender(label: str, role: Role, prepare: Callable[[], Call], timing: Timing) -> Contender:
+def _contender(
+    label: str, role: Role, prepare: Callable[[], Call], timing: Timing, is_short: bool = False
+) -> Contender:
+    if role is not Role.OURS:
+        prepare = told(prepare, calls=not is_short)
     return Contender(implementation=label, role=role, prepare=prepare, timing=timing)
 
 
