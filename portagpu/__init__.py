@@ -225,6 +225,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from portagpu.accelerate.acceleration import accelerate as accelerate
+    from portagpu.bench.own_kernels.benchmark import benchmark as benchmark
+    from portagpu.bench.own_kernels.launch import Launch as Launch
     from portagpu.cuda import literal_unroll as literal_unroll
     from portagpu.runtime.arrays.array import DeviceNDArray
     from portagpu.runtime.execution.stream import Stream
@@ -276,6 +278,8 @@ if TYPE_CHECKING:
 # of an installed numba, so that `from numba import cuda, njit` needs no second line
 _COMPILERS_FOR_CPUS = frozenset({"cfunc", "jit", "njit", "objmode", "prange", "stencil"})
 
+_BENCHMARKS = {"Launch": "launch", "benchmark": "benchmark"}  # by modules, which few programs need
+
 
 if not TYPE_CHECKING:  # checkers would take any name for one of ours
 
@@ -283,6 +287,8 @@ if not TYPE_CHECKING:  # checkers would take any name for one of ours
         """Types under their other names, such as ``intp`` or ``f4``, what kernels, too, may call, and numba's own."""
         if name == "accelerate":  # a module that is called, and that few programs need
             return importlib.import_module("portagpu.accelerate")
+        if name in _BENCHMARKS:
+            return getattr(importlib.import_module(f"portagpu.bench.own_kernels.{_BENCHMARKS[name]}"), name)
         if name == "literal_unroll":
             return cuda.literal_unroll
         if name in types.NAMES:
@@ -298,7 +304,7 @@ if not TYPE_CHECKING:  # checkers would take any name for one of ours
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *types.NAMES, "accelerate", "literal_unroll"})
+    return sorted({*globals(), *types.NAMES, *_BENCHMARKS, "accelerate", "literal_unroll"})
 
 
 def _dot(a: Any, b: Any, out: Any = None) -> Any:

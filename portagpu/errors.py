@@ -13,6 +13,7 @@
     │   │       └── NeedsConstantError       a parameter of a device function is needed at compile time
     │   ├── SourceUnavailableError       the kernel's Python text cannot be found          (also OSError)
     │   ├── UnsupportedError             what the language or the device does not have
+    │   │   ├── UncountedWorkError         the work of a launch cannot be counted exactly
     │   │   └── MissingCapabilityError     this device cannot do what the kernel asks for
     │   │       └── NoILP64Error             no BLAS of 64-bit integers apart               (also RuntimeError)
     │   └── LoweringError                the typed kernel could not be translated
@@ -120,10 +121,12 @@ __all__ = [
     "StoreError",
     "TuningError",
     "TypingError",
+    "UncountedWorkError",
     "UnknownOptionError",
     "UnsetVariableError",
     "UnsupportedError",
     "UnsupportedSyntaxError",
+    "WorkersError",
 ]
 
 
@@ -244,6 +247,10 @@ class SourceUnavailableError(KernelError, OSError):
 
 class MissingCapabilityError(UnsupportedError):
     """The device cannot do what the kernel asks for."""
+
+
+class UncountedWorkError(UnsupportedError):
+    """The work of a launch cannot be counted exactly: the message says what stands in the way."""
 
 
 class NoILP64Error(MissingCapabilityError, RuntimeError):
@@ -414,6 +421,10 @@ class TuningError(PortaGPUError):
 
 class StoreError(PortaGPUError):
     """A result or cache file is unreadable or of another version."""
+
+
+class WorkersError(PortaGPUError):
+    """Workers on other machines cannot be reached, or are of another version."""
 
 
 class PortaGPUWarning(UserWarning):

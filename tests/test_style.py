@@ -32,7 +32,7 @@ _LATE_IMPORTS = {
     "portagpu/backends/opencl/codegen/rendering.py": {"mako.lookup"},  # slow to import
     "portagpu/runtime/execution/stream.py": {"asyncio"},  # slow to import
     "portagpu/tuning/console.py": {"rich.console", "rich.progress"},  # slow to import, and products use tuning results
-    "portagpu/bench/cupy_kernels.py": {"cupy"},
+    "portagpu/bench/peers/cupy_kernels.py": {"cupy"},
     "portagpu/bench/ladder/plot.py": {"matplotlib.figure"},  # optional, and slow to import
     "portagpu/report/plots.py": {"matplotlib", "matplotlib.figure"},  # likewise
 }

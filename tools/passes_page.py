@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from portagpu.passes.pipeline import PIPELINE
+from collections.abc import Iterable
+
+from portagpu.passes.counting import TOUCHED_MARKS, WORK_COUNTERS
+from portagpu.passes.pipeline import PIPELINE, Pass
 from tools.docstrings import escaped, table
 
 HEAD = """\
@@ -18,10 +21,22 @@ and after.
 """
 
 
+COUNTING = """
+A launch whose work is counted ([profiling.md](profiling.md#counted-not-estimated)) has two more, from
+`portagpu/passes/counting.py`: the first before all others, so that the program is counted as it was written, and the
+second behind them.
+
+"""
+
+
 def text() -> str:
     """The whole document."""
+    return HEAD + _table(PIPELINE) + COUNTING + _table((WORK_COUNTERS, TOUCHED_MARKS))
+
+
+def _table(passes: Iterable[Pass]) -> str:
     rows = [
         (f"`{each.name}`", escaped(each.does), escaped(each.when), ", ".join(f"`{name}`" for name in each.after) or "-")
-        for each in PIPELINE
+        for each in passes
     ]
-    return HEAD + table("Pass | What it does | Applies to | Comes after", rows)
+    return table("Pass | What it does | Applies to | Comes after", rows)

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from portagpu.backends.diagnosis import DriverReport
-from portagpu.backends.offline import Compiled, OfflineTarget
+from portagpu.backends.offline import Compiled, CompilerVersion, OfflineTarget
 from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
 from portagpu.device.rates import Rates
@@ -471,6 +471,10 @@ class Backend(DeviceSource, ABC):
     def missing_packages(self, target: OfflineTarget) -> tuple[str, ...]:
         """What to install before `compile_offline` compiles for a target; nothing where all is there."""
         return ()
+
+    def compiler_version(self, target: OfflineTarget) -> CompilerVersion | None:
+        """Which compiler `compile_offline` runs for a target; None where it cannot be told."""
+        return None
 
     def compile_offline(self, target: OfflineTarget, source: str, options: tuple[str, ...]) -> Compiled:
         """Compile a text of `render` for a target. Raises `MissingCompilerError`, `BuildError`."""

@@ -32,6 +32,8 @@ class KernelSource:
     remarks: tuple[Remark, ...] = ()  # what looks wrong
     python_name: str = ""
     waits: Span | None = None  # the loop in which threads wait for others, on CPUs
+    counted: tuple[tuple[str, str], ...] = ()  # `portagpu.ir.program.Program` has these of programs that count
+    granule: int = 0
 
     def span_of(self, line: int) -> Span | None:
         """The place in Python text of a line that the driver names, or of the nearest C line before it."""

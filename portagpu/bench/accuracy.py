@@ -16,10 +16,10 @@ from typing import Any
 import click
 import numpy as np
 
-from portagpu.bench.cells import Memory
-from portagpu.bench.gemm import own_call
-from portagpu.bench.peers import Matrix, Peer, peers_for
+from portagpu.bench.peers.products import Matrix, Peer, peers_for
+from portagpu.bench.products import own_call
 from portagpu.bench.program import Program, chosen
+from portagpu.bench.records.cell import Memory
 from portagpu.blas.gemm.core.accumulation import OUTPUTS
 from portagpu.blas.gemm.core.problem import DTYPES, Problem
 from portagpu.blas.gemm.selection import registry

@@ -15,7 +15,7 @@ import click
 import numpy as np
 
 from portagpu import cuda
-from portagpu.bench.launch import gather, scale
+from portagpu.bench.launching.kernels import gather, scale
 from portagpu.bench.program import Program, chosen, device_argument
 from portagpu.runtime.execution.context import Context
 

@@ -9,7 +9,7 @@ package, they are what an untuned product uses; the model's choice is measured b
 
 from __future__ import annotations
 
-import statistics
+import math
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,12 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from portagpu.bench.cells import Memory
-from portagpu.bench.gemm import checker, own_call
-from portagpu.bench.peers import Matrix
+from portagpu.bench.method.rounds import play
+from portagpu.bench.method.statistics import median
+from portagpu.bench.method.turns import BackToBack, Call
+from portagpu.bench.peers.products import Matrix
 from portagpu.bench.problems import missing, shape_text
-from portagpu.bench.tables import speed
-from portagpu.bench.turns import BACK_TO_BACK_ROUNDS, BackToBack, Call, play
+from portagpu.bench.products import checker, own_call
+from portagpu.bench.records.cell import Memory
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.selection.choice import explain
 from portagpu.blas.gemm.selection.parameters import dense
@@ -184,8 +185,7 @@ def _measured(device: DeviceRecord, problem: Problem, states: dict[str, Settings
             raise TuningError(
                 f"a result of {problem.arithmetic} {shape_text(problem)} is wrong: {error:.3g} tolerances"
             )
-        times = play([BackToBack(call) for call in calls.values()], BACK_TO_BACK_ROUNDS)
-        speeds = {n: problem.flops / statistics.median(t) / 1e9 for n, t in zip(calls, times, strict=True)}
+        speeds = _speeds(problem, calls)
     finally:
         for context in contexts.values():
             context.close()
@@ -199,6 +199,16 @@ def _measured(device: DeviceRecord, problem: Problem, states: dict[str, Settings
         trials=trials,
         error=error,
     )
+
+
+def _speeds(problem: Problem, calls: dict[str, Call]) -> dict[str, float]:
+    """GFLOP/s of each, measured in turns. Raises what a call raised."""
+    found = {}
+    for name, timed in zip(calls, play([BackToBack(call) for call in calls.values()]), strict=True):
+        if timed.failure is not None:
+            raise timed.failure
+        found[name] = problem.flops / (median(timed.samples) or math.inf) / 1e9
+    return found
 
 
 def _context(device: DeviceRecord, settings: Settings) -> Context:
@@ -219,6 +229,11 @@ def heading(short: float, long: float) -> str:
         f" {short:g} s / {long:g} s | trials | untuned by |\n"
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |"
     )
+
+
+def speed(gflops: float) -> str:
+    """GFLOP/s for people."""
+    return f"{gflops:.0f}" if gflops >= 100 else f"{gflops:.3g}"
 
 
 def row(gain: Gain) -> str:

@@ -19,8 +19,8 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.bench import warp_kernels as kernels
+from portagpu.bench.method.turns import Call
 from portagpu.bench.program import Program, chosen, device_argument
-from portagpu.bench.turns import Call
 from portagpu.device import DeviceType
 from portagpu.runtime.execution.context import Context, current_context
 

@@ -25,7 +25,11 @@ _COMMANDS = {
     ),
     "check": ("portagpu.cli.check", "check_command", "Compile a kernel for hardware that you do not own."),
     "tune": ("portagpu.cli.tune", "tune", "Tune kernels for a device."),
-    "bench": ("portagpu.cli.bench", "bench", "Measure GEMM on every working device against what is installed."),
+    "bench": (
+        "portagpu.cli.bench.group",
+        "bench",
+        "Measure devices against the libraries of their makers, every result verified.",
+    ),
     "matrix": (
         "portagpu.cli.matrix",
         "matrix",

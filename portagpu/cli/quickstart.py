@@ -13,17 +13,24 @@ from typing import Any
 
 import click
 import numpy as np
+from rich.console import Console
 from rich.syntax import Syntax
 
 from portagpu import cuda
+from portagpu.bench.method.plan import QUICK
+from portagpu.bench.records.run import Run
+from portagpu.bench.running import session
+from portagpu.bench.running.case import Options
+from portagpu.bench.suites import gemm
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.tuning.tuner import TunedProblem, tune_gemm
-from portagpu.cli import bench as bench_cli
 from portagpu.cli import tune as tune_cli
+from portagpu.cli.bench.common import progress_bar
 from portagpu.cli.devices import show_devices
 from portagpu.cli.options import time_option
 from portagpu.cli.output import console as new_console
-from portagpu.device import default_device, devices, find_device
+from portagpu.device import DeviceRecord, default_device, devices, find_device
+from portagpu.report import terminal
 from portagpu.settings import Settings
 from portagpu.tuning import Progress
 
@@ -135,7 +142,14 @@ def quickstart(selector: str | None, tuning_seconds: float) -> None:
 
     console.rule("4. Products of float32 matrices, against the installed library")
     products = [Problem(m=n, n=n, k=n, dtype="float32") for n in (1024, _SIZE)]
-    cells = bench_cli.measure(console, (device,), lambda _: products, settings)
-    bench_cli.show(console, cells)
+    terminal.show(console, _measured(console, device, products, settings))
     console.print("\nMore: portagpu bench -o mine.json; portagpu matrix mine.json -o mine.md", highlight=False)
     console.print(f"Done in {time.perf_counter() - started:.0f} s.")
+
+
+def _measured(console: Console, device: DeviceRecord, products: list[Problem], settings: Settings) -> Run:
+    """A quick run of products, of which no file is kept."""
+    options = Options(quick=True, core_types=False)
+    jobs = session.jobs_of([device], lambda one: gemm.entries(one, options, lambda _: products), lambda path: True)
+    with progress_bar(console) as progress:
+        return session.perform(session.new_run([device], options, QUICK), jobs, options, QUICK, settings, progress)

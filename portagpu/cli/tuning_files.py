@@ -12,6 +12,7 @@ from portagpu.device import default_device, find_device
 from portagpu.settings import Settings
 from portagpu.tuning import Store
 from portagpu.tuning.choice import export_shipped, shipped_file
+from portagpu.tuning.store import t4
 from portagpu.tuning.store.tasks import store_path
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -22,13 +23,18 @@ _kernel_option = click.option("--kernel", default="gemm", show_default=True, hel
 @click.argument("file", type=_FILE, required=False)
 @_kernel_option
 @click.option("--shipped", is_flag=True, help="winners only, for all devices of this one's class")
-@click.option("--device", "selector", default=None, help="with --shipped: index, name part, vendor, gpu or cpu")
-def export_command(file: Path | None, kernel: str, shipped: bool, selector: str | None) -> None:
+@click.option("--t4", "as_t4", is_flag=True, help="in T4, the form of Kernel Tuner's results, a file for each device")
+@click.option("--device", "selector", default=None, help="with --shipped or --t4: index, name part, vendor, gpu or cpu")
+def export_command(file: Path | None, kernel: str, shipped: bool, as_t4: bool, selector: str | None) -> None:
     """Write the tuning results to FILE, for another machine with the same devices or for safe keeping.
 
     FILE gets the last outcome of every trial, failures too, so that nothing is tried again, and all winners of each
     problem: where the fastest one fails later, or is not in the space any more, the next one serves.
+
+    With --t4, FILE.json has all trials on one device as other autotuners read them, and FILE.metadata.json the device.
     """
+    if shipped and as_t4:
+        raise click.UsageError("--shipped and --t4 are two forms: choose one")
     settings = Settings.from_environment()
     store = Store(store_path(kernel, settings))
     if shipped:
@@ -39,6 +45,10 @@ def export_command(file: Path | None, kernel: str, shipped: bool, selector: str 
         return
     if file is None:
         raise click.UsageError("name the file to write")
+    if as_t4:
+        for written, count in t4.export(store, file, find_device(selector, settings).key if selector else ""):
+            console().print(f"{count} results written to {written}", soft_wrap=True)
+        return
     console().print(f"{store.export(file)} results written to {file}", soft_wrap=True)
 
 

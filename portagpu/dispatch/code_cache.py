@@ -34,6 +34,7 @@ from portagpu.ir.program import GridShape
 from portagpu.ir.types import ArgumentType
 from portagpu.ir.verify import verify
 from portagpu.package_stamp import package_stamp
+from portagpu.passes.counting import counting
 from portagpu.runtime.programs.launch import Extent
 from portagpu.settings import Settings
 
@@ -57,6 +58,13 @@ _log = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Counts:
+    """What code counts beside what it does: its work, and which bytes it touches."""
+
+    touched: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Request:
     """What code is asked for: ``shared`` bytes of dynamic shared memory; see `Specialisations.build` for the others."""
 
@@ -67,6 +75,7 @@ class Request:
     shared: int = 0
     launch: GridShape | None = None
     block: Extent | None = None
+    counts: Counts | None = None
 
     @property
     def may_fuse(self) -> bool:
@@ -76,7 +85,7 @@ class Request:
 
 def code_for(kernel: KernelDefinition, request: Request, settings: Settings) -> KernelSource:
     """The code of a kernel, from the disk if it is kept there. Raises `KernelError` subclasses."""
-    if not kernel.keeps_code or not settings.disk_cache:
+    if not kernel.keeps_code or not settings.disk_cache or request.counts is not None:
         return _new_code(kernel, request, None)
     start = _start(kernel, request)
     if start is None:
@@ -93,7 +102,7 @@ def code_for(kernel: KernelDefinition, request: Request, settings: Settings) -> 
 
 
 def _new_code(kernel: KernelDefinition, request: Request, record: Dependencies | None) -> KernelSource:
-    caps = request.caps
+    caps, passes, counts = request.caps, request.backend.passes, request.counts
     program = kernel.lowered(
         request.types,
         caps,
@@ -101,14 +110,17 @@ def _new_code(kernel: KernelDefinition, request: Request, record: Dependencies |
         launch=request.launch,
         block=request.block,
         dependencies=record,
-        passes=request.backend.passes,
+        passes=passes if counts is None else counting(passes, touched=counts.touched),
     )
     verify(program)
     request.backend.check(program)
     needed = request.shared if program.fused is None else request.shared * program.fused.blocks
     static = needed if program.dynamic_shared and needed > caps.local_memory_argument else 0
     size = kernel.options.subgroup_size
-    return request.backend.render(program, caps, static_dynamic_shared=static, subgroup_size=size)
+    rendered = request.backend.render(program, caps, static_dynamic_shared=static, subgroup_size=size)
+    if counts is None:
+        return rendered
+    return dataclasses.replace(rendered, counted=program.counted, granule=program.granule)
 
 
 # keys ---------------------------------------------------------------------------------------------------------------

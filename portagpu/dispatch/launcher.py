@@ -11,12 +11,13 @@ from portagpu.dispatch.extensions import extend
 from portagpu.dispatch.launch_plans import Plan, plan_of
 from portagpu.dispatch.overload import Overload
 from portagpu.dispatch.type_variables import P
+from portagpu.dispatch.work import Work
+from portagpu.dispatch.work_counts import Countable, count_work
 from portagpu.errors import CudaAPIError, KernelError, LaunchConfigError, LaunchError
-from portagpu.frontend.source.capture import FunctionSource
 from portagpu.package_stamp import is_of_package
 from portagpu.runtime.arrays.host_memory import finished
 from portagpu.runtime.execution.context import Context, context_of
-from portagpu.runtime.execution.stream import Stream, enqueuing
+from portagpu.runtime.execution.stream import enqueuing
 from portagpu.runtime.host_arguments import HostWork
 from portagpu.runtime.performance_warnings import advise, remark
 from portagpu.runtime.placement import place
@@ -27,27 +28,8 @@ from portagpu.settings import Settings
 _MOST_PLANS = 64  # of a configuration
 
 
-class Launchable(Protocol):
+class Launchable(Countable, Protocol):
     """What a launch asks of a kernel: see `portagpu.dispatch.dispatcher.Dispatcher`."""
-
-    extensions: list[Any]
-
-    @property
-    def source(self) -> FunctionSource:
-        """The captured Python text."""
-        ...
-
-    def bind_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """Positional arguments, with defaults."""
-        ...
-
-    def adopt(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Arguments whose other libraries' arrays are NumPy arrays of the same memory."""
-        ...
-
-    def prepare(self, args: tuple[Any, ...], context: Context, stream: Stream, work: HostWork) -> tuple[Any, ...]:
-        """Arguments as kernels take them."""
-        ...
 
     def overload(self, args: tuple[Any, ...], shape: LaunchShape, context: Context) -> Overload:
         """The specialisation for prepared arguments, compiled if it is new."""
@@ -118,6 +100,19 @@ class Configured(Generic[P]):
             if Settings.from_environment().traceback:
                 raise
             # the caller's mistake: our own frames would only hide it; what the driver said is a cause
+            raise error.with_traceback(None) from (error.__cause__ if isinstance(error, CudaAPIError) else None)
+
+    def count_work(self, *args: P.args, **kwargs: P.kwargs) -> Work:
+        """The work of the launch with these arguments: FLOP and bytes, exactly, as the program has them.
+
+        The kernel runs once, on copies of the arrays, in a form of it that counts; the arguments stay as they are.
+        Raises `UncountedWorkError` for a launch that cannot be counted exactly.
+        """
+        try:
+            return count_work(self._dispatcher, self.shape, self._stream, args, kwargs)
+        except (KernelError, LaunchError) as error:
+            if Settings.from_environment().traceback:
+                raise
             raise error.with_traceback(None) from (error.__cause__ if isinstance(error, CudaAPIError) else None)
 
     def _launch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from portagpu.backends.offline import OfflineFigures, OfflineTarget
@@ -17,7 +20,10 @@ from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.runtime.arrays.checks import count
 from portagpu.runtime.programs.launch import extent, locate
 from portagpu.settings import Settings
+from portagpu.source import Span
 from portagpu.types import Signature, Type, as_signature, as_type, is_type
+
+_generating = threading.Lock()  # code for several targets is generated one by one, and compiled by many processes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +32,8 @@ class OfflineKernel:
 
     ``figures``: registers, spills, memory and occupancy. ``kernel_source``: the generated program. ``assembly``: the
     compiler's text, or None where it gives none. ``log``: what the compiler said. ``remark``: why a figure is missing,
-    and what to install for it.
+    and what to install for it. ``signature``: types of the arguments, constants among them. ``scratch``: places in the
+    Python text whose code accesses private memory outside registers, those with most such instructions first.
     """
 
     name: str
@@ -36,11 +43,64 @@ class OfflineKernel:
     assembly: str | None
     log: str
     remark: str | None = None
+    signature: tuple[ArgumentType, ...] = ()
+    scratch: tuple[Span, ...] = ()
+
+    @property
+    def span(self) -> Span | None:
+        """The line of the kernel's ``def``."""
+        return next((span for span in self.kernel_source.lines if span is not None), None)
 
     @property
     def source(self) -> str:
         """The OpenCL C."""
         return self.kernel_source.source
+
+
+def compiled_source(
+    target: OfflineTarget,
+    kernel_source: KernelSource,
+    options: tuple[str, ...],
+    types: tuple[ArgumentType, ...],
+    threads: int | None,
+    *,
+    name: str,
+) -> OfflineKernel:
+    """A generated program compiled for a target. ``threads``: of a block, None where they are not known.
+
+    Raises `MissingCompilerError`, and `BuildError` at the Python line that the compiler refused.
+    """
+    try:
+        compiled = named(target.backend).compile_offline(target, kernel_source.source, options)
+    except BuildError as error:
+        raise locate(error, kernel_source) from error
+    figures = compiled.figures
+    resident = target.residency(figures, threads)
+    if resident is not None:
+        figures = replace(figures, occupancy=resident.subgroups, slots=resident.slots, limiter=resident.limiter)
+    return OfflineKernel(
+        name=name,
+        target=target,
+        kernel_source=kernel_source,
+        figures=figures,
+        assembly=compiled.assembly,
+        log=compiled.log,
+        remark=compiled.remark,
+        signature=types,
+        scratch=_places(compiled.scratch_lines, kernel_source),
+    )
+
+
+def _places(lines: Mapping[int, int], kernel_source: KernelSource) -> tuple[Span, ...]:
+    """The places in Python of lines of a program, each once."""
+    found: Counter[tuple[str, int]] = Counter()
+    spans: dict[tuple[str, int], Span] = {}
+    for line, times in lines.items():
+        span = kernel_source.span_of(line)
+        if span is not None:
+            spans.setdefault((span.filename, span.line), span)
+            found[span.filename, span.line] += times
+    return tuple(spans[key] for key, _ in found.most_common())
 
 
 class OfflineCompilation(KernelDefinition):
@@ -74,25 +134,15 @@ class OfflineCompilation(KernelDefinition):
         failure: KernelError | None = None
         try:
             request = Request(backend=backend, types=types, caps=found.capabilities, shared=dynamic, block=fixed)
-            kernel_source = code_for(self, request, Settings.from_environment())
+            with _generating:
+                kernel_source = code_for(self, request, Settings.from_environment())
         except KernelError as error:
             failure = error
         if failure is not None:  # the user's mistake: the compiler's own frames would only hide it
             raise failure.with_traceback(None)
         options = backend.build_options(self.options, found.capabilities, kernel_source.source)
-        try:
-            compiled = backend.compile_offline(found, kernel_source.source, options)
-        except BuildError as error:
-            raise locate(error, kernel_source) from error
-        return OfflineKernel(
-            name=self.__name__,
-            target=found,
-            kernel_source=kernel_source,
-            figures=compiled.figures,
-            assembly=compiled.assembly,
-            log=compiled.log,
-            remark=compiled.remark,
-        )
+        threads = None if kernel_source.block_dim is None else math.prod(kernel_source.block_dim)
+        return compiled_source(found, kernel_source, options, types, threads, name=self.__name__)
 
     def _types(self, signature: Any, constants: Mapping[str, Any]) -> tuple[ArgumentType, ...]:
         """Types of all parameters: those of the signature, and constants for compile-time parameters."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from portagpu.backends.source import KernelSource
 from portagpu.dispatch import arguments
-from portagpu.dispatch.code_cache import Request, code_for
+from portagpu.dispatch.code_cache import Counts, Request, code_for
 from portagpu.dispatch.definition import KernelDefinition
 from portagpu.dispatch.overload import Overload
 from portagpu.errors import KernelError
@@ -25,6 +25,7 @@ class Specialisations(KernelDefinition):
         """``definition``: see `KernelDefinition`."""
         super().__init__(function, **definition)
         self._overloads: dict[Any, Overload] = {}
+        self._counting: dict[Any, Overload] = {}  # specialisations that count, which are no others' business
         self._grids: set[tuple[Any, ...]] = set()  # specialisations that differ for each grid
         self._lock = threading.RLock()
 
@@ -37,14 +38,17 @@ class Specialisations(KernelDefinition):
         shared: int = 0,
         launch: GridShape | None = None,
         block: Extent | None = None,
+        counts: Counts | None = None,
     ) -> Overload:
         """Specialise and build for argument types.
 
-        ``launch`` is for kernels whose blocks wait for each other, ``block`` fixes the block.
+        ``launch`` is for kernels whose blocks wait for each other, ``block`` fixes the block. With ``counts`` the
+        kernel counts its work.
         """
         failure: KernelError | None = None
         try:
-            kernel_source = self.generate(types, context, wide=wide, shared=shared, launch=launch, block=block)
+            request = Request(context.backend, types, context.capabilities, wide, shared, launch, block, counts)
+            kernel_source = code_for(self, request, context.settings)
         except KernelError as error:
             failure = error
         if failure is not None:  # the user's mistake: the compiler's own frames would only hide it
@@ -83,18 +87,7 @@ class Specialisations(KernelDefinition):
 
     def overload(self, args: tuple[Any, ...], shape: LaunchShape, context: Context) -> Overload:
         """The specialisation for prepared arguments, compiled if it is new."""
-        names = self.source.parameters
-        constexpr = self.source.constexpr
-        alias, large = arguments.facts_of(args)
-        wide = shape.is_large or large
-        dynamic = shape.shared if shape.shared > context.capabilities.local_memory_argument else 0
-        parts = tuple(
-            [
-                arguments.constant_key(a) if n in constexpr else arguments.argument_key(a)
-                for n, a in zip(names, args, strict=True)
-            ]
-        )
-        key: tuple[Any, ...] = (context.key, parts, alias, wide, dynamic)
+        key = self._key(args, shape, context)
         launch = GridShape(shape.grid, shape.block, shape.shared)
         if key in self._grids and launch.blocks > 1:
             key = (*key, launch)
@@ -103,11 +96,8 @@ class Specialisations(KernelDefinition):
             return found
 
         def built(key: tuple[Any, ...], block: Extent | None) -> Overload:
-            types = tuple(
-                ConstantType(a) if n in constexpr else arguments.argument_type(a, alias=alias)
-                for n, a in zip(names, args, strict=True)
-            )
             context.holders.add(self)
+            types, wide = self._argument_types(args), key[3]
             made = self.build(types, context, wide=wide, shared=shape.shared, launch=launch, block=block)
             if made.kernel_source.cooperative and not context.capabilities.cooperative_launch:
                 self._grids.add(key[:5])
@@ -123,13 +113,62 @@ class Specialisations(KernelDefinition):
                 found = self._overloads.get(fixed) or built(fixed, shape.block)
         return found
 
+    def counting(self, args: tuple[Any, ...], shape: LaunchShape, context: Context, counts: Counts) -> Overload:
+        """The specialisation for prepared arguments whose threads count their work, compiled if it is new."""
+
+        def built(key: tuple[Any, ...], block: Extent | None) -> Overload:
+            context.holders.add(self)
+            types, wide = self._argument_types(args), key[3]
+            made = self.build(types, context, wide=wide, shared=shape.shared, block=block, counts=counts)
+            self._counting[key] = made
+            context.specialisations.add(self, key, made.compiled)
+            return made
+
+        key = (*self._key(args, shape, context), counts)
+        with self._lock:
+            found = self._counting.get(key) or built(key, None)
+            if found.compiled.is_too_narrow(shape):
+                fixed = (*key, shape.block)
+                found = self._counting.get(fixed) or built(fixed, shape.block)
+        return found
+
+    def _key(self, args: tuple[Any, ...], shape: LaunchShape, context: Context) -> tuple[Any, ...]:
+        """What tells the specialisation for prepared arguments from others, but for its grid and block."""
+        constexpr = self.source.constexpr
+        alias, large = arguments.facts_of(args)
+        wide = shape.is_large or large
+        dynamic = shape.shared if shape.shared > context.capabilities.local_memory_argument else 0
+        parts = tuple(
+            [
+                arguments.constant_key(a) if n in constexpr else arguments.argument_key(a)
+                for n, a in zip(self.source.parameters, args, strict=True)
+            ]
+        )
+        return context.key, parts, alias, wide, dynamic
+
+    def _argument_types(self, args: tuple[Any, ...]) -> tuple[ArgumentType, ...]:
+        """The types of prepared arguments."""
+        constexpr = self.source.constexpr
+        alias, _ = arguments.facts_of(args)
+        return tuple(
+            ConstantType(a) if n in constexpr else arguments.argument_type(a, alias=alias)
+            for n, a in zip(self.source.parameters, args, strict=True)
+        )
+
     def drop(self, key: Any, compiled: CompiledKernel) -> None:
         """Forget one specialisation, for which there is no more room: the next launch of it makes it anew."""
-        found = self._overloads.get(key)
-        if found is not None and found.compiled is compiled:
-            self._overloads.pop(key, None)
+        for overloads in (self._overloads, self._counting):
+            found = overloads.get(key)
+            if found is not None and found.compiled is compiled:
+                overloads.pop(key, None)
 
     def forget(self, context: Context) -> None:
         """Drop the specialisations for a context that is closed."""
         with self._lock:
             self._overloads = {key: found for key, found in self._overloads.items() if key[0] != context.key}
+            self._counting = {key: found for key, found in self._counting.items() if key[0] != context.key}
+
+
+def built_for(kernel: Specialisations, context: Context) -> list[Overload]:
+    """The specialisations of a kernel that there are for a context."""
+    return [found for found in list(kernel._overloads.values()) if found.compiled.context is context]

@@ -56,6 +56,7 @@ class ParameterRole(Enum):
     SHARED = "shared array of the caller"
     GRID_CELLS = "cells of the grid's barrier"
     FAULT = "record of the first exception"
+    COUNTS = "counts of a launch's work"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,3 +168,5 @@ class Program:
     checked: bool = False  # it asks whether subscripts are right, so that they may break what index arithmetic promises
     halves: bool = False  # float16 occurs
     library: bool = False  # it is the package's own, of which users need no advice
+    counted: tuple[tuple[str, str], ...] = ()  # what its threads count, by the place among the counts
+    granule: int = 0  # bytes for which there is a mark of what was touched

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from portagpu import cuda
 from portagpu.bench import accuracy
 from portagpu.bench.accuracy import Accuracy, Errors
-from portagpu.bench.peers import peers_for
+from portagpu.bench.peers.products import peers_for
 from portagpu.blas.gemm.core.accumulation import OUTPUTS
 from portagpu.blas.gemm.core.problem import Problem
 

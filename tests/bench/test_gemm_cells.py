@@ -8,12 +8,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from portagpu.bench.cells import Memory, quartiles
 
 from portagpu.bench import core_types, gemm, peers, torch_products, turns
-from portagpu.bench.cells import Memory, quartiles
-from portagpu.bench.core_types import CoreTypes
-from portagpu.bench.peers import Peer, peers_for
-from portagpu.bench.turns import BackToBack, Call, OneByOne, play
+from portagpu.bench.method.turns import BackToBack, Call, OneByOne, play
+from portagpu.bench.peers.core_types import CoreTypes
+from portagpu.bench.peers.products import Peer, peers_for
 from portagpu.blas.gemm.core.problem import DTYPES, Problem
 from portagpu.device import DeviceType
 from portagpu.settings import Settings

@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 from portagpu.bench import turns
-from portagpu.bench.cells import Memory
 from portagpu.bench.ladder import measure, results
 from portagpu.bench.ladder.plan import Prepared
 from portagpu.bench.ladder.plot import check_plot, plot
 from portagpu.bench.ladder.results import LadderResult, StepResult
 from portagpu.bench.ladder.steps import LibraryStep, step_named
-from portagpu.bench.peers import Peer
+from portagpu.bench.peers.products import Peer
+from portagpu.bench.records.cell import Memory
 from portagpu.cli import cli
 from portagpu.device import DeviceType
 from portagpu.errors import DeviceError, DTypeError, LaunchError, SettingsError, StoreError

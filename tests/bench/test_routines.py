@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from portagpu.bench.cells import Memory
-from portagpu.bench.routines import clblast, cublas, measure, task, tasks
-from portagpu.bench.routines.results import Row, figures, summary
+from portagpu.bench.records.cell import Memory, Role, Status
+from portagpu.bench.records.files import load
+from portagpu.bench.routines import clblast, cublas, task, tasks
+from portagpu.bench.running.case import Options
+from portagpu.bench.suites import blas
 from portagpu.cli import cli
 from portagpu.runtime.execution.context import Context
-
-ROW = Row(
-    device="GPU",
-    driver="1",
-    routine="axpy",
-    dtype="float32",
-    size="9",
-    memory="device",
-    peer="X",
-    work=6e9,
-    unit="GB/s",
-)
 
 
 def first(call):
@@ -55,7 +44,7 @@ def test_results_are_verified(device, family):
         for name, entry in list(tasks.TASKS.items())[family]:
             made = entry.make(entry.sizes(device, small=True)[0], "float32")
             peers = [] if name == "epilogue" else [task.scipy_call(made)]
-            for call in (*(measure.own_call(made, memory, context) for memory in Memory), *peers):
+            for call in (*(blas.own_call(made, memory, context) for memory in Memory), *peers):
                 found = first(call)
                 assert made.error(found) <= 1, name
             assert made.error(spoilt(found, 1)) > 1, name
@@ -74,53 +63,51 @@ def test_tasks_and_peers_agree():
     assert set(tasks.TASKS) - set(cublas._MAKERS) == {"epilogue"}
 
 
+@pytest.mark.one_device
+def test_paths_are_known_before_operands_are_made(device):
+    for entry in blas.entries(device, Options(small=True), ["axpy", "gbmv", "potrf-batch"], ("float32",)):
+        with Context.for_device(device) as context:
+            assert {case.workload.path for case in entry.make(context)} == {entry.path}
+
+
 @pytest.mark.one_device(fast=True)
-def test_the_command_writes_cells(device, tmp_path, short_turns, monkeypatch):
-    monkeypatch.setattr(measure, "SHORT_ROUNDS", 2)
-    monkeypatch.setattr(measure, "BACK_TO_BACK_ROUNDS", 2)
+def test_the_command_writes_cells(device, tmp_path, short_turns):
     file = tmp_path / "routines.json"
     chosen = ["--routine", "axpy", "--routine", "syrk", "--dtype", "float32"]
     options = ["--small", "--no-core-types", "--device", str(device.index), "-o", str(file)]
     done = CliRunner().invoke(cli, ["bench", "blas", *chosen, *options])
     assert done.exit_code == 0, done.output
-    data = json.loads(file.read_text())
-    assert data["kind"] == "BLAS routines" and data["machine"]["portagpu"]
-    assert {(row["routine"], row["size"], row["unit"]) for row in data["rows"]} == {
-        ("axpy", "1000", "GB/s"),
-        ("syrk", "90", "GFLOP/s"),
+    run = load(file)
+    assert run.finished and run.machines[0].software["portagpu"] and run.devices[0].name == device.name
+    assert {(c.workload.path, c.workload.unit.value) for c in run.cells} == {
+        ("blas/axpy/float32/1000", "GB/s"),
+        ("blas/syrk/float32/90", "GFLOP/s"),
     }
-    for row in data["rows"]:
-        assert 0 <= row["error"] <= 1
-        if not row["problem"]:
-            assert row["seconds"] > 0 and row["peer_seconds"] > 0
-            if "memory" in row["peer"]:  # which computes nothing
-                assert row["routine"] == "axpy" and row["peer_error"] is None
-            else:
-                assert 0 <= row["peer_error"] <= 1
-            assert len(row["samples"]) == len(row["peer_samples"]) == 2
-    assert any(row["peer_seconds"] for row in data["rows"])  # SciPy is a dependency of the tests
+    for cell in run.cells:
+        assert cell.status is Status.MEASURED, cell.reason
+        assert cell.rate > 0 and len(cell.samples) == 3 and "--filter" in cell.repeat
+        if "memory" in cell.implementation:  # which computes nothing
+            assert cell.workload.name == "axpy" and cell.error is None
+        else:
+            assert 0 <= cell.error <= 1
+    assert any(cell.role is Role.VENDOR for cell in run.cells)  # SciPy is a dependency of the tests
 
 
 @pytest.mark.one_device
-def test_wrong_results_have_no_time(device, monkeypatch):
+def test_wrong_results_have_no_time(device, monkeypatch, short_turns, tmp_path):
     entry = tasks.TASKS["copy"]
 
     def make(n, dtype):
         return replace(entry.make(n, dtype), error=lambda found: float("nan"))
 
     monkeypatch.setitem(tasks.TASKS, "copy", replace(entry, make=make))
-    for row in measure.rows(device, ["copy"], ("float32",), small=True):
-        assert row.seconds is None and row.problem == "wrong result: inf" and row.error is None
-    arguments = ["--routine", "copy", "--small", "--no-core-types", "--device", str(device.index)]
+    file = tmp_path / "wrong.json"
+    arguments = ["--routine", "copy", "--small", "--no-core-types", "--device", str(device.index), "-o", str(file)]
     done = CliRunner().invoke(cli, ["bench", "blas", *arguments])
     assert done.exit_code == 1 and "a result was wrong" in done.output
-
-
-def test_figures():
-    row = replace(ROW, seconds=0.1, peer_seconds=0.05, error=0.25)
-    assert figures(row) == ("60", "120", "0.50", "0.25") and figures(ROW) == ("-", "-", "-", "-")
-    assert summary([row, replace(row, routine="dot", peer_seconds=0.2)]) == "worst of 2: axpy float32 9: 0.50 of X"
-    assert summary([ROW]) is None
+    for cell in load(file).cells:
+        if cell.role is Role.OURS:
+            assert cell.status is Status.WRONG and cell.seconds is None and cell.error is None
 
 
 @pytest.mark.parametrize("options", [["--routine", "axpby"], ["--dtype", "int8"]])

@@ -1,41 +1,51 @@
-"""Textbook kernels: right on every device, with both texts for each, and told in a file and a table."""
+"""Textbook kernels: right on every device, with both texts for each, and told in a file."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from portagpu.bench.textbook import cuda_texts, kernels, measure
-from portagpu.bench.textbook.results import Row, figures, summary
+from portagpu.bench.records.cell import Role, Status
+from portagpu.bench.records.files import load
+from portagpu.bench.running.case import Options
+from portagpu.bench.suites import textbook
+from portagpu.bench.textbook import cuda_texts, kernels
 from portagpu.cli import cli
+from portagpu.runtime.execution.context import Context
 
 pytestmark = pytest.mark.one_device
 
 
-def test_each_kernel_has_its_text_in_cuda(device):
-    for name in measure.TASKS:
-        task = measure.task(name, device, small=True)
+def small(name):
+    make, _, _, least = textbook.TASKS[name]
+    return make(least)
+
+
+def test_each_kernel_has_its_text_in_cuda():
+    for name in textbook.TASKS:
+        task = small(name)
         text = cuda_texts.program(task.kernel.__name__)
         head = text[text.index(f"__global__ void {task.kernel.__name__}(") :].split(")")[0]
         assert head.count(",") + 1 == len(task.arguments) + len(task.sizes), name
         assert "%" not in task.name and task.grid and task.block
     assert (kernels.TILE, kernels.SIDE, kernels.ROWS, kernels.BODIES) == (16, 32, 8, 128)  # numbers in those texts
     assert (kernels.BINS, kernels.THREADS, kernels.CHUNK, kernels.STEPS) == (64, 256, 512, 1024)
-    assert set(cuda_texts.TEXTS) == {measure.task(n, device, small=True).kernel.__name__ for n in measure.TASKS}
+    assert set(cuda_texts.TEXTS) == {small(name).kernel.__name__ for name in textbook.TASKS}
 
 
 @pytest.mark.thorough
 def test_results_are_verified(device):
     """Right results pass each check, and a single wrong element fails it."""
-    for name in measure.TASKS:
-        task = measure.task(name, device, small=True)
-        ours = measure._Ours(task)
-        assert ours.error() <= 1, name
-        found = {n: array.copy_to_host() for n, array in ours._arrays.items()}
+    for name in textbook.TASKS:
+        task = small(name)
+        with Context.for_device(device) as context:
+            call = textbook._ours(task, context).prepare()
+            call.product()
+            found = call.fetch()
+        assert task.error(found) <= 1, name
         written = [
             n for n, array in found.items() if not np.array_equal(array, task.arrays[n]) and not array.dtype.names
         ]
@@ -49,33 +59,25 @@ def test_results_are_verified(device):
         assert written, name
 
 
-def test_the_command_writes_times_samples_and_the_missing_peer(device, tmp_path, short_turns):
+def test_the_command_writes_cells(device, tmp_path, short_turns):
     file = tmp_path / "textbook.json"
     arguments = ["bench", "textbook", "--small", "--kernel", "saxpy", "--device", str(device.index), "-o", str(file)]
     done = CliRunner().invoke(cli, arguments)
     assert done.exit_code == 0, done.output
     assert "saxpy" in done.output
-    data = json.loads(file.read_text())
-    (row,) = data["rows"]
-    assert data["kind"] == "textbook kernels" and data["machine"]["portagpu"]
-    assert row["seconds"] > 0 and len(row["samples"]) > 1 and 0 <= row["error"] <= 1 and not row["problem"]
-    assert row["peer_seconds"] is None or row["peer_seconds"] > 0
-    assert row["peer"].startswith("CuPy" if row["peer_seconds"] else "no CuPy")
+    ours, *peers = load(file).cells
+    assert ours.workload.path == "textbook/saxpy/1000" and ours.role is Role.OURS and len(ours.kernel) == 16
+    assert ours.status is Status.MEASURED and ours.seconds > 0 and ours.device_seconds > 0 and 0 <= ours.error <= 1
+    assert all(peer.status is Status.MEASURED for peer in peers)
 
 
-def test_the_longest_is_named():
-    row = Row(device="GPU", driver="1", kernel="saxpy", size="9", peer="CuPy 1", seconds=2e-6, peer_seconds=4e-6)
-    slow = replace(row, kernel="stencil", seconds=5e-6)
-    assert figures(slow) == ("5.0", "4.0", "1.25", "-")
-    assert summary([row, slow]) == "1 of 2 take no longer than the peer; the longest: stencil, 1.25 of CuPy 1"
-    assert summary([replace(row, peer_seconds=None)]) is None
-
-
-def test_a_wrong_result_has_no_time(device, monkeypatch):
-    make, *sizes = measure.TASKS["saxpy"]
-    monkeypatch.setitem(measure.TASKS, "saxpy", (lambda n: replace(make(n), error=lambda found: float("inf")), *sizes))
-    (row,) = measure.rows(device, ["saxpy"], small=True)
-    assert row.seconds is None and row.problem.startswith("wrong result of PortaGPU") and row.error is None
+def test_a_wrong_result_has_no_time(device, monkeypatch, measured):
+    make, *sizes = textbook.TASKS["saxpy"]
+    wrong = (lambda n: replace(make(n), error=lambda found: float("inf")), *sizes)
+    monkeypatch.setitem(textbook.TASKS, "saxpy", wrong)
+    entries = textbook.entries(device, Options(small=True), ["saxpy"])
+    for cell in measured(device, entries):
+        assert cell.status is Status.WRONG and cell.seconds is None and cell.error is None
 
 
 @pytest.mark.parametrize("name", ["nothing", ""])

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from portagpu.bench import problems
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.cli import cli
-from portagpu.cli.products import product_options
+from portagpu.cli.bench.products import product_options
 
 pytestmark = pytest.mark.one_device
 

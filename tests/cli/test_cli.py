@@ -14,9 +14,10 @@ from click.testing import CliRunner
 from rich.table import Table
 
 from portagpu.backends.registry import diagnose
-from portagpu.bench import gemm
-from portagpu.bench.results import Results, save
-from portagpu.cli import bench, cli, quickstart
+from portagpu.bench.records.files import save
+from portagpu.bench.records.run import Run
+from portagpu.cli import cli, quickstart
+from portagpu.cli.bench import common
 from portagpu.cli.options import time_option
 from portagpu.cli.output import console as new_console
 from portagpu.device import devices, registry
@@ -24,6 +25,9 @@ from portagpu.errors import NoDeviceError, StoreError
 from portagpu.settings import Settings
 
 pytestmark = pytest.mark.one_device(fast=True)
+
+
+EMPTY = Run(identity="0", started="then")
 
 
 def invoke(*arguments):
@@ -64,7 +68,7 @@ def test_tune_bench_matrix(device, tmp_path):
     result = invoke("bench", "--device", str(device.index), "--size", "64", "--dtype", "float32", "-o", str(output))
     assert result.exit_code == 0, result.output
     result = invoke("matrix", str(output), str(output))
-    assert result.output.startswith("| device |")
+    assert "gemm/matmul/float32/64" in result.output and device.name[:20] in result.output
 
 
 @pytest.mark.thorough
@@ -119,7 +123,7 @@ def test_times_have_units():
 
 @pytest.mark.parametrize("command", [["bench"], ["matrix", "{file}"]])
 def test_a_file_that_cannot_be_written_is_named_before_anything_is_measured(command, tmp_path):
-    save(tmp_path / "b.json", Results(machine={}, cells=()))
+    save(tmp_path / "b.json", EMPTY)
     words = [word.format(file=tmp_path / "b.json") for word in command]
     result = CliRunner().invoke(cli, [*words, "-o", str(tmp_path / "b.json" / "x.md")])
     assert isinstance(result.exception, StoreError) and "cannot be written" in str(result.exception)
@@ -128,7 +132,7 @@ def test_a_file_that_cannot_be_written_is_named_before_anything_is_measured(comm
 
 def test_the_table_takes_no_result_files_place(tmp_path):
     results = tmp_path / "b.json"
-    save(results, Results(machine={}, cells=()))
+    save(results, EMPTY)
     (tmp_path / "link.json").symlink_to(results)
     before = results.read_text()
     for output in ("b.json", "link.json"):
@@ -137,7 +141,7 @@ def test_the_table_takes_no_result_files_place(tmp_path):
     assert results.read_text() == before
     table = tmp_path / "new" / "table.md"
     assert CliRunner().invoke(cli, ["matrix", str(results), "-o", str(table)]).exit_code == 0
-    assert table.read_text().startswith("| device |") and [*table.parent.iterdir()] == [table]
+    assert table.read_text() and [*table.parent.iterdir()] == [table]
 
 
 def test_earlier_results_stay_until_there_are_new_ones(device, tmp_path, monkeypatch):
@@ -147,13 +151,13 @@ def test_earlier_results_stay_until_there_are_new_ones(device, tmp_path, monkeyp
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(gemm, "cells", interrupted)
+    monkeypatch.setattr("portagpu.bench.running.session.measured", interrupted)
     result = CliRunner().invoke(cli, ["bench", "--device", str(device.index), "--size", "64", "-o", str(results)])
     assert result.exit_code != 0 and results.read_text() == "earlier ones"
 
 
 def test_without_devices_nothing_is_measured(tmp_path, monkeypatch):
-    for module in (bench, registry):
+    for module in (common, registry):
         monkeypatch.setattr(module, "working_devices", lambda settings=None: ())
     result = CliRunner().invoke(cli, ["bench", "-o", str(tmp_path / "b.json")])
     assert isinstance(result.exception, NoDeviceError) and not [*tmp_path.iterdir()]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from dataclasses import asdict
 
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portagpu.bench.cells import Cell
 from portagpu.cli import cli
 from portagpu.errors import StoreError
 from portagpu.escaping import for_markdown, visible
@@ -20,9 +18,18 @@ EVIL = "\x1b[31mRED\x1b]0;t\x07<script>a</script>|x|\n# h [l](javascript:a) \u20
 
 
 def cell(**changed):
-    values = {"device": "d", "driver": "v", "dtype": "float32", "m": 2, "n": 2, "k": 2, "memory": "host", "peer": "p"}
-    values |= {"gflops": 2.0, "peer_gflops": 1.0, "error": 0.5, "problem": None}
-    return {**asdict(Cell(**values)), **changed}
+    values = {
+        "device": "d",
+        "driver": "v",
+        "dtype": "float32",
+        "m": 2,
+        "n": 2,
+        "k": 2,
+        "memory": "device arrays",
+        "peer": "p",
+    }
+    values |= {"memory": "device arrays", "gflops": 2.0, "peer_gflops": 1.0, "error": 0.5, "problem": None}
+    return {**values, **changed}
 
 
 @given(st.text())
@@ -48,7 +55,7 @@ WRONG += [{"device": None}, {"device": "x" * 10**6}, {"problem": 1}, {"dtype": [
 TIMES = [[[-1.0]], [[0]], [[True]], [["x"]], [[None]], [[10**400]], [[1e9]], [[]], [1.0], {}, "x", 3, None, [[[1.0]]]]
 WRONG += [{name: times} for name in ("samples", "peer_samples") for times in TIMES]
 DAMAGED |= {
-    f"samples {text}": json.dumps({"schema": 3, "machine": {}, "cells": [cell(samples="?")]}).replace('"?"', text)
+    f"samples {text:.30}": json.dumps({"schema": 3, "machine": {}, "cells": [cell(samples="?")]}).replace('"?"', text)
     for text in ("[[NaN]]", "[[Infinity]]", "[[1e999]]", "[" * 5000 + "]" * 5000, f"[[{'1, ' * 1_000_000}1]]")
 }
 DAMAGED |= {f"{w!s:.40}": json.dumps({"schema": 2, "machine": {}, "cells": [cell(**w)]}) for w in WRONG}

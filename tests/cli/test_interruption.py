@@ -7,14 +7,20 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
+import planted_suite
 import pytest
 from click.testing import CliRunner
 
-from portagpu.bench import gemm
 from portagpu.bench.ladder import measure
+from portagpu.bench.records.cell import Status
+from portagpu.bench.records.files import load, save
+from portagpu.bench.running import session
 from portagpu.cli import cli
 from portagpu.cli import tune as tune_commands
 from portagpu.cli.interruption import keep_in
@@ -95,26 +101,82 @@ def test_folders_of_killed_processes_are_removed_and_those_of_others_stay(tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["portagpu-compiled-by_somebody"]
 
 
-@pytest.mark.thorough
-def test_ctrl_c_in_a_benchmark_tells_what_is_kept(device, tmp_path, monkeypatch):
-    file, cells = tmp_path / "b.json", gemm.cells
+def measured_until(times):
+    """`session.measured` of the planted suite, interrupted after so many workloads."""
+    measured, count = session.measured, iter(range(times))
 
-    def first(*arguments, **keywords):
-        yield next(iter(cells(*arguments, **keywords)))
-        raise KeyboardInterrupt
+    def measure(*arguments, **keywords):
+        if next(count, None) is None:
+            raise KeyboardInterrupt
+        return measured(*arguments, **keywords)
 
-    command = ["bench", "--device", str(device.index), "--shape", "8x8x8", "--dtype", "float32", "--no-core-types"]
-    monkeypatch.setattr(gemm, "cells", interrupted)
-    result = CliRunner().invoke(cli, [*command, "-o", str(file)])
-    assert result.exit_code == 130 and "Interrupted\n" in result.output and not file.exists()
-    monkeypatch.setattr(gemm, "cells", first)
-    result = CliRunner().invoke(cli, [*command, "-o", str(file)])
-    assert result.exit_code == 130 and f"Interrupted; what is measured is kept in {file}" in result.output
+    return measure
+
+
+@pytest.fixture
+def bench(device, tmp_path, monkeypatch):
+    """`portagpu bench textbook` with workloads x, y and z in place of its kernels."""
+    entries = partial(planted_suite.entries, folder=tmp_path, names=("x", "y", "z"))
+    suite = SimpleNamespace(entries=lambda device, options, names: entries(device, options))
+    monkeypatch.setattr("portagpu.cli.bench.textbook.suite", suite)
+    monkeypatch.setattr("portagpu.cli.bench.common.QUICK", planted_suite.METHOD)
+    command = ["bench", "textbook", "--quick", "--device", str(device.index), "-o", str(tmp_path / "b.json")]
+    return lambda *more: CliRunner().invoke(cli, [*command, *more])
+
+
+def statuses(path):
+    return {cell.workload.name: cell.status for cell in load(path).cells}
+
+
+def test_ctrl_c_in_a_benchmark_leaves_open_cells_which_another_run_fills(bench, tmp_path, monkeypatch):
+    file = tmp_path / "b.json"
+    with monkeypatch.context() as patch:
+        patch.setattr(session, "measured", measured_until(0))
+        done = bench()
+    assert done.exit_code == 130 and "Interrupted\n" in done.output and not file.exists()
+    with monkeypatch.context() as patch:
+        patch.setattr(session, "measured", measured_until(1))
+        done = bench()
+    assert done.exit_code == 130 and f"Interrupted; what is measured is kept in {file}" in done.output
+    assert statuses(file) == {"x": Status.MEASURED, "y": Status.OPEN, "z": Status.OPEN} and not load(file).finished
+    (first,) = (cell for cell in load(file).cells if cell.samples)
+    assert bench("--resume", "--filter", "z").exit_code == 0
+    assert statuses(file) == {"x": Status.MEASURED, "y": Status.OPEN, "z": Status.MEASURED}, (
+        "what is not asked for stays"
+    )
+    assert not load(file).finished
+    assert bench("--resume").exit_code == 0
+    assert set(statuses(file).values()) == {Status.MEASURED} and load(file).finished
+    assert first in load(file).cells and len(load(file).cells) == 3
+    assert [len(note.read_text().split()) for note in tmp_path.glob("began-*")] == [1, 1, 1]
+
+
+def test_a_run_of_another_kind_is_not_gone_on_with(bench, tmp_path):
+    file = tmp_path / "b.json"
+    assert bench("--filter", "x").exit_code == 0
+    run = load(file)
+    other = replace(run.devices[0], driver="another")
+    machine = replace(run.machines[0], software={"numpy": "another"})
+    for name, kept, options in (
+        ("seed", run, ["--seed", "3"]),
+        ("method", replace(run, method={**run.method, "target": 0.5}), []),
+        ("devices", replace(run, devices=(other,)), []),
+        ("devices", replace(run, devices=(*run.devices, other)), []),
+        ("machines", replace(run, machines=(machine,)), []),
+    ):
+        save(file, kept)
+        done = bench("--resume", *options)
+        assert done.exit_code == 1 and f"its {name} and those of this run differ" in str(done.exception)
+        assert load(file) == kept
+    save(file, replace(run, devices=(replace(run.devices[0], capabilities={"measured_gflops": 1.0}),)))
+    assert bench("--resume").exit_code == 0, "a probe's rates vary"
+    (tmp_path / "b.json").unlink()
+    assert bench("--resume").exit_code == 0 and len(load(file).cells) == 3
 
 
 def test_ctrl_c_in_other_commands(device, tmp_path, monkeypatch):
     monkeypatch.setattr(measure, "run", interrupted)
-    monkeypatch.setattr("portagpu.cli.tuned.gains", interrupted)
+    monkeypatch.setattr("portagpu.cli.bench.tuned.gains", interrupted)
     monkeypatch.setattr(tune_commands, "resolve", interrupted)
     where = ("--device", str(device.index))
     for command in (("bench", "ladder"), ("bench", "tuned", "--shape", "8x8x8"), ("tune", "kernel", "m:N", "n=1")):

@@ -12,6 +12,9 @@ from portagpu.backends.opencl.offline.target import Target
 
 def compiler_of(target: Target) -> Target:
     """The target; the test is skipped where its compiler is not installed, unless it must be."""
+    compiler = COMPILERS[target.compiler]
+    if not compiler.missing and compiler.unknown(target):
+        pytest.skip(compiler.unknown(target))
     if not is_available(target):
         reason = f"the compiler for {target.name} is not installed: {COMPILERS[target.compiler].package}"
         if os.environ.get("OFFLINE_COMPILERS") == "required":

@@ -13,8 +13,8 @@ from compilers import compiler_of
 from portagpu import cuda
 from portagpu.backends.opencl.offline import nvptx
 from portagpu.backends.opencl.offline.cpu import figures_of_remarks
-from portagpu.backends.opencl.offline.nvidia_targets import MULTIPROCESSORS, NVIDIA
-from portagpu.backends.opencl.offline.nvptx import assemblers, in_dynamic_memory, occupancy
+from portagpu.backends.opencl.offline.nvidia_targets import NVIDIA
+from portagpu.backends.opencl.offline.nvptx import assemblers, in_dynamic_memory
 from portagpu.backends.opencl.offline.targets import TARGETS
 from portagpu.errors import BuildError, MissingCapabilityError, PortaGPUError
 
@@ -162,23 +162,6 @@ def test_large_arrays_share_dynamic_memory_at_places_of_their_own():
     assert "mov.u64 %rd1, pg_shared+0;" in made
     assert "[pg_shared+40072]" in made and "[pg_shared+39996]" in made  # 40064: the next multiple of 128
     assert in_dynamic_memory(text.replace("40000", "400")) == text.replace("40000", "400")
-
-
-@pytest.mark.parametrize(
-    "name, registers, local, block, warps",
-    [
-        ("sm_90", 32, 0, None, 16),
-        ("sm_90", 33, 0, None, 12),
-        ("sm_75", 16, 0, None, 8),
-        ("sm_90", 255, 0, None, 2),
-        ("sm_90", 32, 100 << 10, 256, 4),
-        ("sm_90", 32, 0, 1024, 16),
-        ("sm_86", 32, 0, 1024, 8),
-        ("sm_90", 255, 0, 256, 2),
-    ],
-)
-def test_occupancy(name, registers, local, block, warps):
-    assert occupancy(registers, local, block, MULTIPROCESSORS[name]) == warps
 
 
 def test_a_cpu_has_no_tensor_cores():

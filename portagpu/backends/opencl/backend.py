@@ -10,7 +10,7 @@ import pyopencl.array
 
 from portagpu.backends.base import Backend, CompilerOptions, Driver, ForeignArray, Strided
 from portagpu.backends.diagnosis import DriverReport
-from portagpu.backends.offline import Compiled, OfflineTarget
+from portagpu.backends.offline import Compiled, CompilerVersion, OfflineTarget
 from portagpu.backends.opencl import discovery, driver_errors, rates
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.backends.opencl.codegen.lowerings import RENDERED
@@ -92,11 +92,19 @@ class OpenCL(Backend):
 
     def missing_packages(self, target: OfflineTarget) -> tuple[str, ...]:
         """Packages of Debian and Ubuntu."""
-        from portagpu.backends.opencl.offline.compilers import COMPILERS
+        from portagpu.backends.opencl.offline.compilers import missing_for
         from portagpu.backends.opencl.offline.target import Target
 
         assert isinstance(target, Target)
-        return tuple(part.package for part in COMPILERS[target.compiler].missing)
+        return missing_for(target)
+
+    def compiler_version(self, target: OfflineTarget) -> CompilerVersion | None:
+        """The maker's, or LLVM's."""
+        from portagpu.backends.opencl.offline.compilers import compiler_of
+        from portagpu.backends.opencl.offline.target import Target
+
+        assert isinstance(target, Target)
+        return None if self.missing_packages(target) else compiler_of(target)
 
     def compile_offline(self, target: OfflineTarget, source: str, options: tuple[str, ...]) -> Compiled:
         """By the maker's compiler."""

@@ -9,13 +9,18 @@ from typing import Any
 
 import pyopencl as cl
 
+VERSION: str = cl.VERSION_TEXT
+"""Of PyOpenCL."""
+
 
 def launches(
     context: cl.Context, device: cl.Device, source: str, name: str, items: int
 ) -> tuple[Callable[..., Any], Callable[[], None]]:
     """What launches a kernel with arguments, on a queue of its own and in one work-group, and what waits for it."""
     queue = cl.CommandQueue(context, device)
-    kernel: Any = cl.Kernel(cl.Program(context, source).build(), name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cl.CompilerWarning)
+        kernel: Any = cl.Kernel(cl.Program(context, source).build(), name)
     return partial(kernel, queue, (items,), (items,)), queue.finish
 
 
@@ -31,3 +36,16 @@ def compile_and_launch(
     kernel.set_scalar_arg_dtypes(list(types))
     kernel(queue, (items,), (items,), *arguments)  # some drivers compile only now
     queue.finish()
+
+
+def copies(context: cl.Context, device: cl.Device) -> tuple[Callable[[Any, Any], None], Callable[[], None]]:
+    """What copies to a buffer or array from another, as ``copy(target, source)``, on a queue of its own; and the wait.
+
+    PyOpenCL's own copies between host and device return when they are done.
+    """
+    queue = cl.CommandQueue(context, device)
+
+    def copy(target: Any, source: Any) -> None:
+        cl.enqueue_copy(queue, target, source)
+
+    return copy, queue.finish

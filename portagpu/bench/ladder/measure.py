@@ -1,8 +1,8 @@
 """Measures the ladder.
 
-Protocol, as in `portagpu.bench.gemm`: random operands, one product of each step, verified by Freivalds' check against
-float64 before the step gets a number; then rounds in which the steps and the vendor library take turns, with a pause
-before each turn; the median over all repetitions counts. A slow step takes part in fewer rounds.
+Protocol, as in `portagpu.bench.suites.gemm`: random operands, one product of each step, verified by Freivalds' check
+against float64 before the step gets a number; then rounds in which the steps and the vendor library take turns, with a
+pause before each turn; the median over all repetitions counts. A slow step takes part in fewer rounds.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 from portagpu.bench.ladder.plan import Operands, Prepared, flops_per_byte
 from portagpu.bench.ladder.results import LadderResult, StepResult
 from portagpu.bench.ladder.steps import STEPS, Step
-from portagpu.bench.peers import Peer, peers_for
-from portagpu.bench.results import machine_facts
-from portagpu.bench.turns import ROUNDS, Product, take_turn
+from portagpu.bench.method.turns import Product, take_turn
+from portagpu.bench.peers.products import Peer, peers_for
+from portagpu.bench.running.facts import ladder_facts
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.tuning.verification import ProductCheck
 from portagpu.device import DeviceRecord, DeviceType
@@ -30,6 +30,7 @@ from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
 from portagpu.settings import Settings
 
+_ROUNDS = 5
 _STEP_SECONDS = 6.0  # a step takes part in no further round once it has run so long
 _FAST_GPU_GFLOPS = 4000.0  # of the probe's small kernel
 
@@ -91,13 +92,13 @@ def run(
             progress(f"{step.name}: compiling, and one product to verify")
             found[step.name], runner = _first_product(step, operands, check)
             runners += [runner] if runner else []
-        for number in range(ROUNDS):
+        for number in range(_ROUNDS):
             for runner in (*runners, library):
-                progress(f"round {number + 1} of {ROUNDS}: {runner.name}")
+                progress(f"round {number + 1} of {_ROUNDS}: {runner.name}")
                 runner.take_turn()
     speeds = {runner.name: runner.gflops(size) for runner in runners}
     return LadderResult(
-        machine=machine_facts(),
+        machine=ladder_facts(),
         device=device.name,
         driver=f"{device.platform} {device.driver_version}",
         dtype=dtype,

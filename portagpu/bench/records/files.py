@@ -19,6 +19,7 @@ from portagpu.escaping import visible
 from portagpu.files import write_atomically
 
 KIND = "benchmark run"
+_REQUIRED = ("device", "workload", "implementation")
 _ENUMS: Mapping[str, type[Enum]] = {"role": Role, "memory": Memory, "status": Status, "caches": Caches}
 
 
@@ -38,7 +39,7 @@ def cell_json(cell: Cell) -> dict[str, Any]:
     found = {f.name: getattr(cell, f.name) for f in fields(cell)}
     found["workload"] = {**asdict(cell.workload), "unit": cell.workload.unit.value}
     found |= {name: found[name].value for name in _ENUMS}
-    return {name: value for name, value in found.items() if value not in ("", None, (), {})}
+    return {name: value for name, value in found.items() if name in _REQUIRED or value not in ("", None, (), {})}
 
 
 def load(path: Path) -> Run:

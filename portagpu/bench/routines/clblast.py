@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.bench.method.turns import Call
 from portagpu.bench.routines.level2_packed import diagonals
 from portagpu.bench.routines.task import LETTERS, Task
-from portagpu.bench.turns import Call
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context

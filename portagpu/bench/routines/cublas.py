@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.bench.method.turns import Call
 from portagpu.bench.routines.level2_packed import diagonals
 from portagpu.bench.routines.task import LETTERS, Array, Task
-from portagpu.bench.turns import Call
 
 _LOWER, _UPPER, _LEFT, _NON_UNIT = 0, 1, 0, 0
 _PLAIN, _TRANSPOSED = 0, 1

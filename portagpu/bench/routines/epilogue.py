@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.bench.method.turns import Call
 from portagpu.bench.routines.task import Array, Arrays, Task, copies, largest, rounding
-from portagpu.bench.turns import Call
 from portagpu.blas.matmul import matmul
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.bench.method.turns import Call
 from portagpu.bench.routines.task import Array, Task
-from portagpu.bench.turns import Call
 
 _WRITING = {
     "axpy": ("add", 3),

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.bench.turns import Call
+from portagpu.bench.method.turns import Call, Clock
 from portagpu.runtime.arrays.array import DeviceNDArray
 
 Array = np.ndarray[Any, Any]
@@ -67,14 +67,20 @@ class Task:
         return f"i{letter}amax" if self.name == "amax" else letter + self.name.partition("-")[0]
 
 
-def call_of(function: Callable[..., Any], task: Task, arrays: Arrays, wait: Callable[[], Any] = lambda: None) -> Call:
+def call_of(
+    function: Callable[..., Any],
+    task: Task,
+    arrays: Arrays,
+    wait: Callable[[], Any] = lambda: None,
+    clock: Clock | None = None,
+) -> Call:
     """A task's call of a function on these arrays, ready to be repeated."""
     held: dict[str, Any] = {}
 
     def enqueue() -> None:
         held["result"] = task.call(function, arrays)
 
-    return Call(enqueue=enqueue, wait=wait, fetch=lambda: _on_host(held["result"]))
+    return Call(enqueue=enqueue, wait=wait, fetch=lambda: _on_host(held["result"]), clock=clock)
 
 
 def _on_host(found: Any) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from portagpu.bench.method.turns import Call
 from portagpu.bench.routines import batches, factorisations, level1, level2, level2_packed, level3
 from portagpu.bench.routines.epilogue import epilogue
 from portagpu.bench.routines.task import LETTERS, Task, scipy_call
-from portagpu.bench.turns import Call
 from portagpu.device import DeviceRecord, DeviceType
 
 Sizes = tuple[int, ...]
@@ -88,7 +88,7 @@ DTYPES = tuple(dict.fromkeys(dtype for entry in TASKS.values() for dtype in (*en
 """Those that some routine is measured in."""
 
 PEER_IN_A_CHILD = f"{__name__}:scipy_call_for"
-"""SciPy's call of a routine, for `portagpu.bench.core_types`."""
+"""SciPy's call of a routine, for `portagpu.bench.peers.core_types`."""
 
 
 def scipy_call_for(name: str, n: int, dtype: str) -> Call:

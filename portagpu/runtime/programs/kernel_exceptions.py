@@ -29,12 +29,17 @@ class KernelFault:
     block: tuple[int, int, int]
 
 
-def launch_checked(compiled: CompiledKernel, queue: Any, shape: LaunchShape, arguments: tuple[Any, ...]) -> None:
-    """Launch, wait, and raise the first exception of a thread: of the class that the kernel names."""
+def launch_checked(
+    compiled: CompiledKernel, queue: Any, shape: LaunchShape, arguments: tuple[Any, ...], counts: tuple[Any, ...] = ()
+) -> None:
+    """Launch, wait, and raise the first exception of a thread: of the class that the kernel names.
+
+    ``counts`` is the memory of the launch's counts, where it counts its work.
+    """
     record = np.zeros(_WORDS, np.int64)
     driver = compiled.context.driver
     buffer = driver.memory_of(record)
-    compiled.launch(queue, shape, compiled.extract(arguments, shape.shared, buffer))
+    compiled.launch(queue, shape, compiled.extract(arguments, shape.shared, buffer, counts))
     driver.download(queue, record, buffer, blocking=True)
     number = int(record.view(np.int32)[0])
     if number:

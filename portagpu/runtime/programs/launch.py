@@ -360,7 +360,7 @@ def _extractor(kernel_source: KernelSource, context: Context) -> Callable[..., t
         local = context.driver.local_memory
         names["local"] = lambda n: local(blocks * unit * max(1, -(-n // unit)))
     made: Callable[..., tuple[Any, ...]] = eval(
-        compile(f"lambda args, shared, record=None: ({body})", "<portagpu launch>", "eval"), names
+        compile(f"lambda args, shared, record=None, counts=(): ({body})", "<portagpu launch>", "eval"), names
     )
     return made
 
@@ -398,6 +398,8 @@ def c_arguments(
                 parts.append("record")
             case ParameterRole.GRID_CELLS:
                 parts.append("cells()")
+            case ParameterRole.COUNTS:
+                parts.append(f"counts[{int(p.axis)}]")
             case ParameterRole.SHARED:
                 raise AssertionError("kernels have no shared parameters")
 

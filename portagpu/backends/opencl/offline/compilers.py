@@ -5,14 +5,25 @@ from __future__ import annotations
 import glob
 import os
 import re
-import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
-from portagpu.backends.offline import Compiled
-from portagpu.backends.opencl.offline import cpu, nvptx
-from portagpu.backends.opencl.offline.figures import figures_of_assembly, figures_of_binary
-from portagpu.backends.opencl.offline.parts import CLANG, OfflineCompiler, Part, check_resolved, path_of, refused, run
+from portagpu.backends.offline import Compiled, CompilerVersion
+from portagpu.backends.opencl.offline import cpu, nvptx, ocloc
+from portagpu.backends.opencl.offline.figures import figures_of_assembly
+from portagpu.backends.opencl.offline.instructions import amdgcn
+from portagpu.backends.opencl.offline.instructions.counting import counted, without_lines
+from portagpu.backends.opencl.offline.parts import (
+    CLANG,
+    LINES,
+    OfflineCompiler,
+    Part,
+    check_resolved,
+    clang_version,
+    path_of,
+    run,
+)
 from portagpu.backends.opencl.offline.target import Target
 from portagpu.errors import MissingCompilerError
 
@@ -29,15 +40,35 @@ def compile_offline(target: Target, source: str, options: tuple[str, ...]) -> Co
     compiler = COMPILERS[target.compiler]
     if compiler.missing:
         raise _incomplete(target, compiler)
+    unknown = compiler.unknown(target)
+    if unknown:
+        raise MissingCompilerError(
+            f"the offline compiler for {target.name} ({target.title}) is too old",
+            notes=[unknown],
+            hint="install a newer one: of the maker's packages, or of a later distribution",
+        )
     with tempfile.TemporaryDirectory(prefix="portagpu-offline-") as folder:
         path = Path(folder) / "kernel.cl"
         path.write_text(source, encoding="utf-8")
         return compiler.compile(target, path, source, options)
 
 
+def compiler_of(target: Target) -> CompilerVersion:
+    """Which compiler is installed for a target."""
+    return COMPILERS[target.compiler].version()
+
+
+def missing_for(target: Target) -> tuple[str, ...]:
+    """What to install for a target, or what is wrong with what is installed."""
+    compiler = COMPILERS[target.compiler]
+    unknown = None if compiler.missing else compiler.unknown(target)
+    return tuple(part.package for part in compiler.missing) + ((unknown,) if unknown else ())
+
+
 def is_available(target: Target) -> bool:
-    """Whether all parts of the target's compiler are installed."""
-    return not COMPILERS[target.compiler].missing
+    """Whether all parts of the target's compiler are installed, and it knows the target."""
+    compiler = COMPILERS[target.compiler]
+    return not compiler.missing and not compiler.unknown(target)
 
 
 def _incomplete(target: Target, compiler: OfflineCompiler) -> MissingCompilerError:
@@ -93,7 +124,7 @@ def _compile_amdgcn(target: Target, path: Path, source: str, options: tuple[str,
     program, output = path_of(CLANG), path.with_suffix(".s")
     command = [
         *(program, "-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", f"-mcpu={target.name}"),
-        *("-Xclang", "-finclude-default-header", "-nogpulib", "-mcode-object-version=5", "-S"),
+        *("-Xclang", "-finclude-default-header", "-nogpulib", "-mcode-object-version=5", LINES, "-S"),
         *("-O0" if "-cl-opt-disable" in options else "-O3", *(o for o in options if o != "-cl-opt-disable")),
         *_libraries(target, options),
         *("-o", str(output), str(path)),
@@ -103,29 +134,13 @@ def _compile_amdgcn(target: Target, path: Path, source: str, options: tuple[str,
     called = set(re.findall(r"\b(\w+)@(?:gotpcrel32|rel32)@lo", text))
     defined = set(re.findall(r"^(\w+):", text, re.MULTILINE))
     check_resolved(called - defined, source)
-    return Compiled(figures=figures_of_assembly(text), log=log, assembly=text)
+    mix, scratch = counted("amdgcn", amdgcn.instructions(text), amdgcn.kind_of)
+    figures = replace(figures_of_assembly(text), mix=mix)
+    return Compiled(figures=figures, log=log, assembly=without_lines(text), scratch_lines=scratch)
 
 
-# ocloc ------------------------------------------------------------------------------------------------------------
+# the table ----------------------------------------------------------------------------------------------------------
 
-
-def _compile_ocloc(target: Target, path: Path, source: str, options: tuple[str, ...]) -> Compiled:
-    known = " ".join((target.capabilities.language_option, *options)).strip()
-    command = [
-        *(path_of(_OCLOC), "compile", "-device", target.name, "-out_dir", str(path.parent), "-output", "kernel"),
-        # the binary as ELF sections with a text that says registers and scratch memory
-        *("-internal_options", "-cl-intel-allow-zebin", "-options", known, "-file", str(path)),
-    ]
-    log = run(command, source)
-    binaries = sorted(path.parent.glob("kernel*.bin"))
-    if not binaries:
-        raise refused(f"{log}\nerror: no binary was written", source)
-    figures, unresolved = figures_of_binary(binaries[0].read_bytes())
-    check_resolved(unresolved, source)
-    return Compiled(figures=figures, log=log, assembly=None)
-
-
-_OCLOC = Part(name="ocloc", package="intel-opencl-icd", find=lambda: shutil.which("ocloc"))
 _DEVICE_LIBRARIES = Part(
     name="AMD's device libraries (opencl.bc)",
     package="rocm-device-libs",
@@ -133,8 +148,10 @@ _DEVICE_LIBRARIES = Part(
 )
 
 COMPILERS: dict[str, OfflineCompiler] = {
-    "amdgcn": OfflineCompiler(parts=(CLANG, _DEVICE_LIBRARIES), compile=_compile_amdgcn),
-    "ocloc": OfflineCompiler(parts=(_OCLOC,), compile=_compile_ocloc),
-    "nvptx": OfflineCompiler(parts=(CLANG, nvptx.LIBCLC), compile=nvptx.compile_nvptx),
-    "cpu": OfflineCompiler(parts=(CLANG, cpu.LIBCLC), compile=cpu.compile_cpu),
+    "amdgcn": OfflineCompiler(parts=(CLANG, _DEVICE_LIBRARIES), compile=_compile_amdgcn, version=clang_version),
+    "ocloc": OfflineCompiler(
+        parts=(ocloc.OCLOC,), compile=ocloc.compile_ocloc, version=ocloc.version, unknown=ocloc.unknown
+    ),
+    "nvptx": OfflineCompiler(parts=(CLANG, nvptx.LIBCLC), compile=nvptx.compile_nvptx, version=nvptx.version),
+    "cpu": OfflineCompiler(parts=(CLANG, cpu.LIBCLC), compile=cpu.compile_cpu, version=clang_version),
 }

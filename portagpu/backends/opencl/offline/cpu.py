@@ -7,11 +7,14 @@ So the figures tell of the kernel's own vectors and of what one thread keeps in 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from portagpu.backends.offline import Compiled, OfflineFigures
+from portagpu.backends.opencl.offline.instructions import cpus
+from portagpu.backends.opencl.offline.instructions.counting import counted, without_lines
 from portagpu.backends.opencl.offline.nvptx import EXTENSIONS, library
-from portagpu.backends.opencl.offline.parts import CLANG, Part, check_resolved, path_of, prelude, run
+from portagpu.backends.opencl.offline.parts import CLANG, LINES, Part, check_resolved, path_of, prelude, run
 from portagpu.backends.opencl.offline.target import Target
 
 # libclc has none for CPUs; but for the functions of the grid, which the prelude has, this one is plain arithmetic
@@ -35,7 +38,7 @@ def compile_cpu(target: Target, path: Path, source: str, options: tuple[str, ...
         # optimised below, by who knows the CPU
         *(level, "-Xclang", "-disable-llvm-passes", "-Wno-linker-warnings"),
         *(o for o in options if not o.startswith(("-cl-nv-", "-cl-opt-disable", "-cl-std="))),
-        *("-S", "-emit-llvm", "-o", str(middle), str(path)),
+        *(LINES, "-S", "-emit-llvm", "-o", str(middle), str(path)),
     ]
     log = run(command, source)
     middle.write_text(_for_any_target(middle.read_text(encoding="utf-8")), encoding="utf-8")
@@ -49,7 +52,11 @@ def compile_cpu(target: Target, path: Path, source: str, options: tuple[str, ...
     defined = set(re.findall(r"^([\w.$]+):", assembly, re.MULTILINE))
     called = set(re.findall(r"^\s+(?:callq?|jmp|bl?)\s+([A-Za-z_][\w.$]*)", assembly, re.MULTILINE))
     check_resolved({name for name in called - defined if not _OF_C.fullmatch(name)}, source)
-    return Compiled(figures=figures_of_remarks(said, assembly), log=log, assembly=assembly)
+    form = target.name.partition("-")[0] if target.options[1].startswith("x86") else "aarch64"
+    mix, scratch = counted(form, cpus.instructions(assembly), cpus.kind_of(target.options[1]))
+    assembly = without_lines(assembly)
+    figures = replace(figures_of_remarks(said, assembly), mix=mix)
+    return Compiled(figures=figures, log=log, assembly=assembly, scratch_lines=scratch)
 
 
 def _for_any_target(text: str) -> str:

@@ -28,7 +28,7 @@ def figures_of_assembly(text: str) -> OfflineFigures:
         scratch_bytes=number(r"^; ScratchSize: (\d+)"),
         local_bytes=number(r"^; LDSByteSize: (\d+)"),
         lanes=number(r"^\s*\.wavefront_size:\s*(\d+)"),
-        occupancy=number(r"^; Occupancy: (\d+)"),
+        occupancy=number(r"^; Occupancy: (\d+)", 0) or None,
     )
 
 
@@ -61,7 +61,6 @@ def figures_of_binary(data: bytes) -> tuple[OfflineFigures, tuple[str, ...]]:
         return int(found.group(1)) if found else default
 
     registers = number("grf_count", 128)
-    # a vector unit keeps eight hardware threads of 128 registers, or four of 256
     figures = OfflineFigures(
         registers=registers,
         matrix_registers=0,
@@ -70,7 +69,7 @@ def figures_of_binary(data: bytes) -> tuple[OfflineFigures, tuple[str, ...]]:
         scratch_bytes=_scratch(info),
         local_bytes=number("slm_size"),
         lanes=number("simd_size"),
-        occupancy=8 * 128 // max(registers, 128),
+        occupancy=None,
     )
     return figures, _unresolved(sections)
 

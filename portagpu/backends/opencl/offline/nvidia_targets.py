@@ -6,22 +6,14 @@ Sources: CUDA C++ Programming Guide, "Compute Capabilities"; what an H100's driv
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from portagpu.backends.opencl.inline_ptx import from_ptx
+from portagpu.backends.opencl.offline.residency import Core
 from portagpu.backends.opencl.offline.target import Target
 from portagpu.device.ideal_device import IDEAL
 
 _NEWEST = (9, 0)  # that clang 19 knows; later GPUs run its PTX, too
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Multiprocessor:
-    """What limits the warps that are resident at once. ``warps``: of one of its four schedulers, which has 16384
-    registers; ``shared``: bytes that its blocks have together."""
-
-    warps: int
-    shared: int
 
 
 _CUDA = replace(
@@ -54,7 +46,14 @@ _CUDA = replace(
 )
 
 
-def _cuda(capability: tuple[int, int], title: str, *, local: int, units: int, mhz: int, cache: int) -> Target:
+def _multiprocessor(warps: int, shared: int, blocks: int = 32, reserved: int = 1024) -> Core:
+    """Four schedulers, each with 16384 registers and so many warps, and KiB of shared memory that blocks divide."""
+    return Core(units=4, slots=warps, registers=512, granule=8, local=shared << 10, blocks=blocks, reserved=reserved)
+
+
+def _cuda(
+    capability: tuple[int, int], title: str, core: Core, *, local: int, units: int, mhz: int, cache: int
+) -> Target:
     """A GPU of this compute capability; ``local``: KiB of static shared memory of a block."""
     name = "sm_{}{}".format(*capability)
     compiled = "sm_{}{}".format(*min(capability, _NEWEST))
@@ -67,27 +66,36 @@ def _cuda(capability: tuple[int, int], title: str, *, local: int, units: int, mh
         global_cache=cache << 20,
         measured_gflops=units * mhz * 0.256,
     )
-    return Target(name=name, title=title, compiler="nvptx", capabilities=caps, options=(compiled,))
+    return Target(name=name, title=title, compiler="nvptx", capabilities=caps, options=(compiled,), core=core)
 
 
 NVIDIA = (
-    _cuda((7, 0), "NVIDIA V100 (Volta)", local=95, units=80, mhz=1530, cache=6),
-    _cuda((7, 5), "NVIDIA GeForce RTX 2080 (Turing)", local=63, units=46, mhz=1710, cache=4),
-    _cuda((8, 0), "NVIDIA A100 (Ampere)", local=162, units=108, mhz=1410, cache=40),
-    _cuda((8, 6), "NVIDIA GeForce RTX 3090 (Ampere)", local=98, units=82, mhz=1695, cache=6),
-    _cuda((8, 9), "NVIDIA GeForce RTX 4090 (Ada)", local=98, units=128, mhz=2520, cache=72),
-    _cuda((9, 0), "NVIDIA H100 (Hopper)", local=226, units=132, mhz=1980, cache=50),
-    _cuda((10, 0), "NVIDIA B200 (Blackwell)", local=226, units=148, mhz=1965, cache=126),
-    _cuda((12, 0), "NVIDIA GeForce RTX 5090 (Blackwell)", local=98, units=170, mhz=2407, cache=96),
+    _cuda((7, 0), "NVIDIA V100 (Volta)", _multiprocessor(16, 96, reserved=0), local=95, units=80, mhz=1530, cache=6),
+    _cuda(
+        (7, 5),
+        "NVIDIA GeForce RTX 2080 (Turing)",
+        _multiprocessor(8, 64, 16, reserved=0),
+        local=63,
+        units=46,
+        mhz=1710,
+        cache=4,
+    ),
+    _cuda((8, 0), "NVIDIA A100 (Ampere)", _multiprocessor(16, 164), local=162, units=108, mhz=1410, cache=40),
+    _cuda(
+        (8, 6), "NVIDIA GeForce RTX 3090 (Ampere)", _multiprocessor(12, 100, 16), local=98, units=82, mhz=1695, cache=6
+    ),
+    _cuda(
+        (8, 9), "NVIDIA GeForce RTX 4090 (Ada)", _multiprocessor(12, 100, 24), local=98, units=128, mhz=2520, cache=72
+    ),
+    _cuda((9, 0), "NVIDIA H100 (Hopper)", _multiprocessor(16, 228), local=226, units=132, mhz=1980, cache=50),
+    _cuda((10, 0), "NVIDIA B200 (Blackwell)", _multiprocessor(16, 228), local=226, units=148, mhz=1965, cache=126),
+    _cuda(
+        (12, 0),
+        "NVIDIA GeForce RTX 5090 (Blackwell)",
+        _multiprocessor(12, 100, 24),
+        local=98,
+        units=170,
+        mhz=2407,
+        cache=96,
+    ),
 )
-
-MULTIPROCESSORS = {
-    "sm_70": Multiprocessor(warps=16, shared=96 << 10),
-    "sm_75": Multiprocessor(warps=8, shared=64 << 10),
-    "sm_80": Multiprocessor(warps=16, shared=164 << 10),
-    "sm_86": Multiprocessor(warps=12, shared=100 << 10),
-    "sm_89": Multiprocessor(warps=12, shared=100 << 10),
-    "sm_90": Multiprocessor(warps=16, shared=228 << 10),
-    "sm_100": Multiprocessor(warps=16, shared=228 << 10),
-    "sm_120": Multiprocessor(warps=12, shared=100 << 10),
-}

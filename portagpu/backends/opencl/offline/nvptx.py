@@ -13,25 +13,28 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from portagpu.backends.offline import Compiled, OfflineFigures
+from portagpu.backends.offline import Compiled, CompilerVersion, OfflineFigures
 from portagpu.backends.opencl import architecture_ptx
-from portagpu.backends.opencl.offline.nvidia_targets import MULTIPROCESSORS, Multiprocessor
+from portagpu.backends.opencl.offline.instructions import ptx
+from portagpu.backends.opencl.offline.instructions.counting import counted, without_lines
 from portagpu.backends.opencl.offline.parts import (
     CLANG,
+    LINES,
     Part,
     attempt,
     check_resolved,
+    clang_version,
     first_file,
+    number_in,
     path_of,
     prelude,
     refused,
-    run,
+    run_with_lines,
+    said_by,
 )
 from portagpu.backends.opencl.offline.target import Target
 
 _LANES = 32
-_REGISTERS = 16384  # of a scheduler, one of four in a multiprocessor
-_UNIT = 8  # registers of a thread are given out in such lots
 _STATIC = 48 << 10  # bytes of shared memory that the assembler allows without being asked
 _ASSEMBLER = "pip install nvidia-cuda-nvcc"
 _OLDER_ASSEMBLER = "pip install nvidia-cuda-nvcc-cu12"
@@ -53,10 +56,19 @@ LIBCLC = Part(
 
 def assemblers() -> list[str]:
     """Paths of CUDA's assembler: on the path, in this environment's packages, where CUDA is usually installed."""
+    return _programs("ptxas")
+
+
+def disassemblers() -> list[str]:
+    """Paths of CUDA's disassembler, which shows the instructions that run."""
+    return _programs("nvdisasm")
+
+
+def _programs(name: str) -> list[str]:
     homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
-    patterns = [f"{folder}/nvidia/*/bin/ptxas" for folder in sys.path if folder]
-    patterns += [f"{home}/bin/ptxas" for home in [*homes, "/usr/local/cuda"]]
-    found = [shutil.which("ptxas"), *(first_file([pattern]) for pattern in patterns)]
+    patterns = [f"{folder}/nvidia/*/bin/{name}" for folder in sys.path if folder]
+    patterns += [f"{home}/bin/{name}" for home in [*homes, "/usr/local/cuda"]]
+    found = [shutil.which(name), *(first_file([pattern]) for pattern in patterns)]
     return list(dict.fromkeys(path for path in found if path))
 
 
@@ -71,9 +83,9 @@ def compile_nvptx(target: Target, path: Path, source: str, options: tuple[str, .
         *(str(prelude("nvptx", path.parent)), "-Xclang", "-mlink-builtin-bitcode", "-Xclang"),
         *(path_of(LIBCLC), "-O0" if "-cl-opt-disable" in options else "-O3"),
         *(option for option in options if not option.startswith(("-cl-nv-", "-cl-opt-disable", "-cl-std="))),
-        *("-S", "-o", str(text_file), str(path)),
+        *(LINES, "-S", "-o", str(text_file), str(path)),
     ]
-    log = run(command, source)
+    log = run_with_lines(command, source)
     raw = _with_limits(text_file.read_bytes(), source, options)
     text = (architecture_ptx.unmarked(raw) if architecture_ptx.is_marked(source) else raw).decode("latin1")
     text = re.sub(r"\bprintf\b", "vprintf", text)  # which is what clang's call of it is: a format, and a list
@@ -94,17 +106,45 @@ def compile_nvptx(target: Target, path: Path, source: str, options: tuple[str, .
         )
     else:
         log += said
-        figures = figures_of_assembler(said, memory.shared, _block(text), MULTIPROCESSORS[target.name])
-    return Compiled(figures=figures, log=log, assembly=text, remark=remark)
+        figures = figures_of_assembler(said, memory.shared)
+    mix, scratch = counted("PTX", ptx.instructions(text), ptx.kind_of)
+    shown = None if said is None else _disassembled(text_file.with_suffix(".cubin"), source)
+    if shown is not None:
+        mix, scratch = counted("SASS", ptx.sass_instructions(shown), ptx.sass_kind_of)
+    return Compiled(
+        figures=replace(figures, mix=mix),
+        log=log,
+        assembly=without_lines(_with_lines_only(text)),
+        remark=remark,
+        scratch_lines=scratch,
+    )
+
+
+def _disassembled(binary: Path, source: str) -> str | None:
+    """What CUDA's disassembler shows of a binary, where there is one that knows it."""
+    for program in disassemblers():
+        done = attempt([program, "-ndf", "-g", "-c", str(binary)], source)
+        if done.returncode == 0:
+            return done.stdout
+    return None
+
+
+def version() -> CompilerVersion:
+    """Which clang, and which assembler."""
+    clang = clang_version()
+    found = assemblers()
+    if not found:
+        return clang
+    return CompilerVersion("clang + ptxas", f"{clang.version} + {number_in(said_by(found[0], '--version'), 'V')}")
 
 
 def _assembled(target: Target, text: str, file: Path, source: str) -> tuple[str | None, str | None]:
     """What CUDA's assembler says, of the first one that knows the target; and why there is nothing, else."""
-    file.write_text(in_dynamic_memory(text), encoding="latin1")
+    file.write_text(_with_lines_only(in_dynamic_memory(text)), encoding="latin1")
     architecture = f"{target.name}a" if re.search(r"^\.target sm_\d+a", text, re.MULTILINE) else target.name
     too_old = too_new = ""
     for program in assemblers():
-        command = [program, "-v", "-arch", architecture]
+        command = [program, "-v", "-lineinfo", "-arch", architecture]
         done = attempt([*command, "-o", str(file.with_suffix(".cubin")), str(file)], source)
         if done.returncode == 0:
             return done.stdout, None
@@ -120,6 +160,13 @@ def _assembled(target: Target, text: str, file: Path, source: str) -> tuple[str 
     if too_old:
         return None, f"PTX only: {too_old} is too old for clang's PTX; for registers: {_ASSEMBLER}"
     return None, f"PTX only: CUDA's assembler (ptxas) is not installed; for registers: {_ASSEMBLER}"
+
+
+def _with_lines_only(text: str) -> str:
+    """The text with the lines that it says, without debug information, which would change the code."""
+    text = re.sub(r"^(\.target \w+), debug$", r"\1", text, flags=re.MULTILINE)
+    text = re.sub(r"^\s*\.section\s+\.debug_\w+\s*\n\s*\{.*?^\s*\}[ \t]*\n", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r'^(\s*\.file\s+\d+) "[^"]*" ("[^"]*")', r"\1 \2", text, flags=re.MULTILINE)
 
 
 # PTX --------------------------------------------------------------------------------------------------------------
@@ -184,43 +231,20 @@ def _with_limits(text: bytes, source: str, options: tuple[str, ...]) -> bytes:
     return re.sub(rb"\.entry [^{]*?\)(?=\s*\{)", lambda entry: entry.group(0) + limits, text, count=1)
 
 
-def _block(text: str) -> int | None:
-    """Threads of a block, where the program says them."""
-    found = re.search(r"^\.(?:reqntid|maxntid) (\d+)(?:, (\d+))?(?:, (\d+))?", text, re.MULTILINE)
-    if found is None:
-        return None
-    x, y, z = (int(part or 1) for part in found.groups())
-    return x * y * z
-
-
-def figures_of_assembler(said: str, shared: int, block: int | None, limits: Multiprocessor) -> OfflineFigures:
-    """Figures from ``ptxas -v``. ``block``: threads of a block, None where they are not known."""
+def figures_of_assembler(said: str, shared: int) -> OfflineFigures:
+    """Figures from ``ptxas -v``."""
 
     def number(pattern: str) -> int:
         found = re.search(pattern, said)
         return int(found.group(1)) if found else 0
 
-    registers, local = number(r"Used (\d+) registers"), max(shared, number(r"(\d+)(?:\+\d+)? bytes smem"))
-    figures = OfflineFigures(
-        registers=registers,
+    return OfflineFigures(
+        registers=number(r"Used (\d+) registers"),
         matrix_registers=0,
         scalar_registers=None,
         spilled=number(r"(\d+) bytes spill stores") // 4,
         scratch_bytes=number(r"(\d+) bytes stack frame"),
-        local_bytes=local,
+        local_bytes=max(shared, number(r"(\d+)(?:\+\d+)? bytes smem")),
         lanes=_LANES,
         occupancy=None,
     )
-    return replace(figures, occupancy=occupancy(registers, local, block, limits))
-
-
-def occupancy(registers: int, local: int, block: int | None, limits: Multiprocessor) -> int:
-    """Warps that one scheduler has at once, as far as registers and, where the block is known, shared memory allow."""
-    warps = min(limits.warps, _REGISTERS // (max(-(-registers // _UNIT), 1) * _UNIT * _LANES))
-    if block is None:
-        return warps
-    of_block = -(-block // _LANES)
-    blocks = 4 * warps // of_block
-    if local:
-        blocks = min(blocks, limits.shared // (local + 1024))
-    return max(1, blocks * of_block // 4)

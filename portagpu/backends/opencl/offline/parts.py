@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from portagpu.backends.offline import Compiled
+from portagpu.backends.offline import Compiled, CompilerVersion
 from portagpu.backends.opencl.offline.target import Target
 from portagpu.errors import BuildError, MissingCompilerError
 
 _LIMIT_S = 300.0
+LINES = "-gline-tables-only"  # lines in the assembly; the code is the same with it
 _CLANGS = ("clang-19", "clang-20", "clang-21", "/opt/rocm/llvm/bin/clang", "clang")
 
 
@@ -30,10 +35,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfflineCompiler:
-    """How one compiler is run: the target, the file of the program, its text, options."""
+    """How one compiler is run: the target, the file of the program, its text, options.
+
+    ``version``: which one it is. ``unknown``: why the one that is installed knows no such target, or None.
+    """
 
     parts: tuple[Part, ...]
     compile: Callable[[Target, Path, str, tuple[str, ...]], Compiled]
+    version: Callable[[], CompilerVersion]
+    unknown: Callable[[Target], str | None] = lambda target: None
 
     @property
     def package(self) -> str:
@@ -49,6 +59,30 @@ class OfflineCompiler:
 def find_clang() -> str | None:
     """The path of a clang that is new enough."""
     return next((path for name in _CLANGS if (path := shutil.which(name))), None)
+
+
+@cache
+def said_by(*command: str) -> str:
+    """What a program prints that is asked for its version; "" where it does not answer."""
+    with (
+        tempfile.TemporaryDirectory(prefix="portagpu-offline-") as folder,
+        suppress(OSError, subprocess.SubprocessError),
+    ):
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+        written = [file.read_text(encoding="utf-8", errors="replace") for file in sorted(Path(folder).iterdir())]
+        return "\n".join([done.stdout, *written])  # some programs write files
+    return ""
+
+
+def number_in(text: str, before: str = "") -> str:
+    """The first version number in a text, behind some words; "?" where there is none."""
+    found = re.search(before + r"\s*[vV]?(\d+(?:\.\d+)+)", text)
+    return found.group(1) if found else "?"
+
+
+def clang_version() -> CompilerVersion:
+    """Which clang is installed."""
+    return CompilerVersion("clang", number_in(said_by(find_clang() or "clang", "--version"), "version"))
 
 
 CLANG = Part(name="clang", package="clang-19", find=find_clang)
@@ -78,17 +112,24 @@ def prelude(name: str, folder: Path) -> Path:
     return made
 
 
-def run(command: list[str], source: str) -> str:
+def run(command: list[str], source: str, **environment: str) -> str:
     """The output of a compiler. Raises `BuildError` where it fails."""
-    done = attempt(command, source)
+    done = attempt(command, source, **environment) if environment else attempt(command, source)
     if done.returncode != 0:
         raise refused(done.stdout, source)
     return done.stdout
 
 
-def attempt(command: list[str], source: str) -> subprocess.CompletedProcess[str]:
+def run_with_lines(command: list[str], source: str) -> str:
+    """As `run`; a program that the compiler dies of with lines (LLVM 19 does for NVPTX) is compiled without them."""
+    try:
+        return run(command, source)
+    except BuildError:
+        return run([part for part in command if part != LINES], source)
+
+
+def attempt(command: list[str], source: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """A compiler's exit status, and its output and complaints as ``stdout``."""
-    environment = {**os.environ, "LC_ALL": "C"}
     try:
         return subprocess.run(
             command,
@@ -98,7 +139,7 @@ def attempt(command: list[str], source: str) -> subprocess.CompletedProcess[str]
             text=True,
             errors="replace",
             timeout=_LIMIT_S,
-            env=environment,
+            env={**os.environ, "LC_ALL": "C", **environment},
             check=False,
         )
     except subprocess.TimeoutExpired as error:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from portagpu.backends.opencl.inline_ptx import from_ptx
 from portagpu.backends.opencl.offline.cpu_targets import CPUS
 from portagpu.backends.opencl.offline.nvidia_targets import NVIDIA
+from portagpu.backends.opencl.offline.residency import Core
 from portagpu.backends.opencl.offline.target import Target
 from portagpu.device.ideal_device import IDEAL
 
@@ -24,6 +25,12 @@ _COMMON = frozenset(
         *("cl_khr_byte_addressable_store", "cl_khr_subgroups"),
     }
 )
+
+# four vector units of a compute unit, or of a pair of them, which a block may have as one
+_GCN = Core(units=4, slots=10, registers=256, granule=4, scalars=800, local=64 << 10, blocks=40, joined=16)
+_CDNA = replace(_GCN, slots=8, registers=512, granule=8)
+_RDNA_2 = Core(units=4, slots=16, registers=1024, granule=16, local=128 << 10, blocks=64, joined=32)
+_RDNA = replace(_RDNA_2, registers=1536, granule=24)
 
 _WAVES = replace(
     IDEAL,
@@ -59,6 +66,7 @@ def _waves(
     mhz: int,
     cache: int,
     libraries: tuple[str, ...],
+    core: Core,
     matrices: tuple[str, ...] = (),
 ) -> Target:
     """A device of AMD's: wavefronts of 64 lanes on CDNA, of 32 on RDNA."""
@@ -73,8 +81,13 @@ def _waves(
         matrix_units=matrices,
         measured_gflops=units * mhz * 0.256,
     )
-    return Target(name=name, title=title, compiler="amdgcn", capabilities=caps, math_libraries=libraries)
+    return Target(name=name, title=title, compiler="amdgcn", capabilities=caps, math_libraries=libraries, core=core)
 
+
+# vector units keep eight hardware threads of 128 registers, or four of 256
+_XE = Core(units=8, slots=8, registers=8 * 128, granule=128, local=128 << 10, blocks=64)
+_XE_HPG = replace(_XE, units=16, blocks=128)
+_XE_LP = replace(_XE_HPG, slots=7, registers=7 * 128)
 
 _EXECUTION_UNITS = replace(
     IDEAL,
@@ -107,6 +120,7 @@ def _execution_units(
     units: int,
     mhz: int,
     cache: int,
+    core: Core,
     matrices: tuple[str, ...] = (),
 ) -> Target:
     """A GPU of Intel's: its compiler chooses among several sizes of a subgroup, 16 is preferred."""
@@ -132,7 +146,7 @@ def _execution_units(
         extensions=_EXECUTION_UNITS.extensions - (frozenset() if fp64 else {"cl_khr_fp64"}),
         measured_gflops=units * mhz * 0.016,
     )
-    return Target(name=name, title=title, compiler="ocloc", capabilities=caps)
+    return Target(name=name, title=title, compiler="ocloc", capabilities=caps, core=core)
 
 
 _ALL = (
@@ -145,6 +159,7 @@ _ALL = (
         cache=6 << 20,
         libraries=("1100", "1030"),
         matrices=("wmma",),
+        core=_RDNA,
     ),
     _waves(
         "gfx1201",
@@ -155,9 +170,19 @@ _ALL = (
         cache=8 << 20,
         libraries=("1201", "1030"),
         matrices=("wmma_halves",),
+        core=_RDNA,
     ),
-    _waves("gfx1030", "AMD Radeon RX 6800 (RDNA 2)", 32, units=36, mhz=2105, cache=4 << 20, libraries=("1030",)),
-    _waves("gfx906", "AMD Radeon VII (Vega 20)", 64, units=60, mhz=1750, cache=4 << 20, libraries=("906",)),
+    _waves(
+        "gfx1030",
+        "AMD Radeon RX 6800 (RDNA 2)",
+        32,
+        units=36,
+        mhz=2105,
+        cache=4 << 20,
+        libraries=("1030",),
+        core=_RDNA_2,
+    ),
+    _waves("gfx906", "AMD Radeon VII (Vega 20)", 64, units=60, mhz=1750, cache=4 << 20, libraries=("906",), core=_GCN),
     _waves(
         "gfx908",
         "AMD Instinct MI100 (CDNA)",
@@ -167,6 +192,7 @@ _ALL = (
         cache=8 << 20,
         libraries=("908",),
         matrices=("mfma", "mfma_int8"),
+        core=_GCN,
     ),
     _waves(
         "gfx90a",
@@ -177,6 +203,7 @@ _ALL = (
         cache=8 << 20,
         libraries=("90a",),
         matrices=("mfma", "mfma_int8", "mfma_bfloat16", "mfma_float64"),
+        core=_CDNA,
     ),
     _waves(
         "gfx942",
@@ -187,6 +214,7 @@ _ALL = (
         cache=4 << 20,
         libraries=("942", "940", "90a"),
         matrices=("mfma", "mfma_int8_wide", "mfma_bfloat16", "mfma_float64", "mfma_tfloat32"),
+        core=_CDNA,
     ),
     _execution_units(
         "dg2",
@@ -199,6 +227,7 @@ _ALL = (
         units=512,
         mhz=2400,
         cache=16 << 20,
+        core=_XE_HPG,
     ),
     _execution_units(
         "pvc",
@@ -211,6 +240,20 @@ _ALL = (
         units=1024,
         mhz=1600,
         cache=408 << 20,
+        core=_XE,
+    ),
+    _execution_units(
+        "bmg",
+        "Intel Arc B580 (Xe2)",
+        sizes=(16, 32),
+        matrices=("subgroup",),
+        fp64=True,
+        threads=1024,
+        local=131072,
+        units=160,
+        mhz=2670,
+        cache=18 << 20,
+        core=_XE,
     ),
     _execution_units(
         "tgllp",
@@ -222,6 +265,7 @@ _ALL = (
         units=96,
         mhz=1350,
         cache=3 << 20,
+        core=_XE_LP,
     ),
     *NVIDIA,
     *CPUS,

@@ -1,0 +1,1 @@
+"""What the instructions of a kernel are: one module for each assembly language."""

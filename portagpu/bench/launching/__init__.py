@@ -1,0 +1,1 @@
+"""What launches, first calls and new kernels cost: kernels, child processes, peers."""

@@ -1,0 +1,1 @@
+"""Kernels of users: `portagpu.benchmark`, and ``portagpu bench FILE.py:KERNEL``."""

@@ -1,0 +1,136 @@
+"""`Launch`: a kernel of the user's with its arguments, and what must come out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from portagpu.bench.device_clock import clock_of
+from portagpu.bench.method.turns import Call
+from portagpu.bench.records.cell import Role
+from portagpu.bench.running.case import Contender
+from portagpu.cuda.host import to_device
+from portagpu.dispatch.argument_copies import copied
+from portagpu.dispatch.launcher import Configured
+from portagpu.dispatch.work import Work
+from portagpu.errors import ArgumentTypeError, UncountedWorkError
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.execution.context import Context
+
+Expected = Mapping[int | str, Any] | Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """A launch that is measured: ``kernel[grid, block]``, or any function that enqueues work, with its arguments.
+
+    ``arguments``: device arrays and NumPy arrays, which become device arrays of their own, and numbers. ``expected``:
+    what the arrays hold after one call, by the arguments' positions or the parameters' names; or a function that
+    changes NumPy copies of the arguments as the kernel changes the arrays. ``tolerance``: the largest error allowed,
+    relative to the largest magnitude expected of each array; None: 100 roundings of its dtype, nothing for integers.
+    ``peers``: other implementations by name, functions of the same arguments, which get arrays of their own.
+    """
+
+    kernel: Configured[Any] | Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+    expected: Expected | None = None
+    tolerance: float | None = None
+    peers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The kernel's."""
+        source = self.kernel.dispatcher if isinstance(self.kernel, Configured) else self.kernel
+        return str(getattr(source, "__name__", type(source).__name__))
+
+    def work(self) -> Work | None:
+        """FLOP and bytes of a call, counted by the compiler; None where they cannot be counted."""
+        if not isinstance(self.kernel, Configured):
+            return None
+        try:
+            return self.kernel.count_work(*self.arguments)
+        except UncountedWorkError:
+            return None
+
+    def contenders(self, context: Context) -> tuple[Contender, ...]:
+        """The kernel, and its peers."""
+        ours = Contender(
+            implementation="PortaGPU",
+            role=Role.OURS,
+            prepare=lambda: self._call(self.kernel, context),
+        )
+        return (ours, *(self._peer(label, function, context) for label, function in self.peers.items()))
+
+    def _peer(self, label: str, function: Callable[..., Any], context: Context) -> Contender:
+        return Contender(implementation=label, role=Role.PEER, prepare=lambda: self._call(function, context))
+
+    def _call(self, function: Callable[..., Any], context: Context) -> Call:
+        """A call on copies of the arguments."""
+        placed = tuple(to_device(a) if isinstance(a, np.ndarray) else a for a in self.arguments)
+        own = copied(placed, context.default_stream)
+        return Call(
+            enqueue=lambda: function(*own),
+            wait=context.synchronize,
+            fetch=lambda: tuple(_on_host(a) for a in own),
+            clock=clock_of(context),
+        )
+
+    def check(self) -> Callable[[Any], float] | None:
+        """The check of a call's arguments after it; None where nothing is expected.
+
+        Raises `ArgumentTypeError` for what is expected of no argument, or in another shape.
+        """
+        if self.expected is None:
+            return None
+        wanted = self._wanted(self.expected)
+        for at, array in wanted.items():
+            shape = np.shape(self.arguments[at])
+            if shape != array.shape:
+                raise ArgumentTypeError(
+                    f"`{self.name}` is expected to give an array of shape {array.shape}, and argument {at} has {shape}"
+                )
+        return lambda found: max((self._off(found[at], array) for at, array in wanted.items()), default=0.0)
+
+    def _wanted(self, expected: Expected) -> dict[int, np.ndarray[Any, Any]]:
+        if callable(expected):
+            host = tuple(np.array(_on_host(a), copy=True) if _is_array(a) else a for a in self.arguments)
+            expected(*host)
+            return {at: array for at, array in enumerate(host) if _is_array(self.arguments[at])}
+        return {self._position(key): np.asarray(array) for key, array in expected.items()}
+
+    def _position(self, key: int | str) -> int:
+        names = getattr(getattr(getattr(self.kernel, "dispatcher", None), "source", None), "parameters", ())
+        position = names.index(key) if key in names else key
+        if not isinstance(position, int) or not 0 <= position < len(self.arguments):
+            raise ArgumentTypeError(
+                f"{key!r} is no argument of `{self.name}`", hint=f"name one of {', '.join(names) or 'their positions'}"
+            )
+        return position
+
+    def _off(self, found: Any, expected: np.ndarray[Any, Any]) -> float:
+        """The error relative to the tolerance."""
+        found = np.asarray(found)
+        if self.tolerance is None and found.dtype.kind not in "fc":
+            return 0.0 if np.array_equal(found, expected) else math.inf
+        rounding = 100 * float(np.finfo(found.dtype).eps) if self.tolerance is None else self.tolerance
+        wide = np.complex128 if "c" in found.dtype.kind + expected.dtype.kind else np.float64
+        difference = np.abs(found.astype(wide) - expected.astype(wide))
+        both_nan = np.isnan(found.astype(wide)) & np.isnan(expected.astype(wide))
+        worst = float(np.max(difference, initial=0.0, where=~both_nan))
+        scale = float(np.max(np.abs(expected.astype(wide)), initial=0.0, where=np.isfinite(expected.astype(wide))))
+        return worst / (rounding * scale) if scale and rounding else 0.0 if worst == 0 else math.inf
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray | DeviceNDArray)
+
+
+def _on_host(value: Any) -> Any:
+    return value.copy_to_host() if isinstance(value, DeviceNDArray) else value
+
+
+__all__ = ["Expected", "Launch"]

@@ -1,0 +1,1 @@
+"""Other libraries that compute the same, where they are importable or findable."""

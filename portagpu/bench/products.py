@@ -1,0 +1,56 @@
+"""PortaGPU's own products, ready to be timed, and the check of results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from portagpu.bench.device_clock import clock_of
+from portagpu.bench.method.turns import Call
+from portagpu.bench.peers.products import Matrix
+from portagpu.bench.records.cell import Memory
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.tuning.verification import ProductCheck, rounding
+from portagpu.blas.matmul import matmul
+from portagpu.runtime.arrays.creation import to_device
+from portagpu.runtime.execution.context import Context
+
+
+def own_call(context: Context, problem: Problem, a: Matrix, b: Matrix, memory: Memory) -> Call:
+    """PortaGPU's product of operands in one kind of memory."""
+    held: dict[str, Any] = {}
+    precision, out = problem.precision or None, problem.out_dtype
+    if memory is Memory.HOST:
+
+        def on_host() -> None:
+            held["c"] = matmul(a, b, precision=precision, dtype=out)
+
+        return Call(enqueue=on_host, fetch=lambda: np.asarray(held["c"]))
+    left, right = to_device(a, context=context), to_device(b, context=context)
+    result = matmul(left, right, precision=precision, dtype=out)
+    return Call(
+        enqueue=lambda: matmul(left, right, out=result, precision=precision),
+        wait=context.synchronize,
+        fetch=lambda: np.asarray(result.copy_to_host()),
+        clock=clock_of(context),
+    )
+
+
+def checker(problem: Problem, a: Matrix, b: Matrix) -> Callable[[Matrix], float]:
+    """The check of results: the largest error, relative to the tolerance, over all matrices of a batch."""
+    how = rounding(problem)
+    if problem.batch == 1:
+        return ProductCheck(a, b, how).error
+    checks = [ProductCheck(left, right, how) for left, right in zip(a, b, strict=True)]
+
+    def error(c: Matrix) -> float:
+        found = [check.error(one) for check, one in zip(checks, c, strict=True)]
+        return math.inf if any(math.isnan(one) for one in found) else max(found)
+
+    return error
+
+
+__all__ = ["checker", "own_call"]

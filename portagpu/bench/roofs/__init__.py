@@ -1,0 +1,1 @@
+"""Probes of a device's roofs: arithmetic, matrix units, memory by levels, latency."""

@@ -1,0 +1,1 @@
+"""A run: what is measured, cell by cell, and kept."""

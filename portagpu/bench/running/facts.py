@@ -1,0 +1,122 @@
+"""Facts about the machine and its devices that one must know to judge numbers; nothing that tells whose they are."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from portagpu.bench.peers.products import numpy_blas
+from portagpu.bench.records.run import Device, Machine
+from portagpu.device import DeviceRecord
+from portagpu.version import __version__
+
+_PACKAGES = ("pyopencl", "scipy", "torch", "cupy", "triton", "numba-cuda", "ml_dtypes")
+_ADDRESS = "--dask"  # the option whose value is a host's
+_CAPABILITIES = (
+    *("compute_units", "fp64", "fp16", "subgroups", "local_memory", "global_memory", "max_work_group_size"),
+    *("family", "measured_gflops"),
+)
+
+
+def machine_facts(label: str = "") -> Machine:
+    """This machine; ``label``: what its owner calls it."""
+    return Machine(
+        label=label,
+        system=platform.platform(),
+        processor=processor(),
+        cores=_cores(),
+        memory_bytes=_memory(),
+        software={
+            "portagpu": __version__,
+            "python": platform.python_version(),
+            "numpy": f"{np.__version__} ({numpy_blas()})",
+            **{name: found for name in _PACKAGES if (found := _installed(name))},
+        },
+    )
+
+
+def ladder_facts() -> dict[str, str]:
+    """This machine's facts as texts, for files of `portagpu bench ladder`."""
+    machine = machine_facts()
+    told = {"date": now(), "system": machine.system, "processor": machine.processor, "command": command_line()}
+    return {**told, **machine.software}
+
+
+def now() -> str:
+    """The time as result files have it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def device_facts(device: DeviceRecord, machine: int = 0) -> Device:
+    """A device, as result files tell of it."""
+    known: dict[str, Any] = {} if device.capabilities is None else asdict(device.capabilities)
+    told = {name: known[name] for name in _CAPABILITIES if name in known}
+    return Device(
+        machine=machine,
+        name=device.name,
+        platform=device.platform,
+        driver=device.driver_version,
+        kind=device.device_type.name.lower(),
+        vendor=device.vendor,
+        version=device.version,
+        compiler=f"{device.platform} {device.driver_version}",
+        capabilities={name: value for name, value in told.items() if isinstance(value, bool | int | float | str)},
+    )
+
+
+def command_line(arguments: Sequence[str] | None = None) -> str:
+    """What was typed; of paths their last part only, for folders tell of people, and no addresses."""
+    given = sys.argv if arguments is None else arguments
+    parts = [Path(given[0]).name, *map(_without_folders, given[1:])]
+    for number, part in enumerate(parts):
+        if part.startswith(f"{_ADDRESS}="):
+            parts[number] = f"{_ADDRESS}=ADDRESS"
+        elif part == _ADDRESS and number + 1 < len(parts):
+            parts[number + 1] = "ADDRESS"
+    return " ".join(parts)
+
+
+def _without_folders(part: str) -> str:
+    option, equals, value = part.partition("=") if part.startswith("--") else ("", "", part)
+    return f"{option}{equals}{Path(value).name}" if os.sep in value and Path(value).is_absolute() else part
+
+
+def processor() -> str:
+    """The processor's name."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        return platform.processor()
+    return platform.processor()
+
+
+def _cores() -> int | None:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+def _memory() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+__all__ = ["command_line", "device_facts", "ladder_facts", "machine_facts", "now", "processor"]

@@ -1,0 +1,267 @@
+"""One case measured: first calls verified, rounds of turns, clocks compared, energy; a cell for each contender."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from portagpu.bench.conditions import Conditions, Monitor
+from portagpu.bench.method.plan import Method
+from portagpu.bench.method.rounds import FAILURES, Timed, play
+from portagpu.bench.method.statistics import median
+from portagpu.bench.method.turns import BackToBack, Call, Clock, Cold, OneByOne, Player
+from portagpu.bench.records.cell import Caches, Cell, Memory, Status
+from portagpu.bench.running.case import Case, Contender
+from portagpu.bench.running.programs import with_programs
+from portagpu.errors import MissingCapabilityError, UnsupportedError
+
+_FASTER_THAN_POSSIBLE = 0.95  # of the device's own time: the host did not wait for the work
+_TRIES = 3
+_MOST_AT_ONCE = 64  # calls between two looks at the clock
+_CLOCKS_SECONDS = 2e-4  # that events of two queues may be apart
+
+
+@dataclass(slots=True)
+class _Entrant:
+    """A contender while its case is measured."""
+
+    contender: Contender
+    monitor: Monitor
+    call: Call | None = None
+    players: list[tuple[str, Player]] = field(default_factory=list)
+    status: Status = Status.MEASURED
+    reason: str = ""
+    error: float | None = None
+    first_call: float | None = None
+    kernel: str = ""
+    tuning: str = ""
+    timed: list[Timed] = field(default_factory=list)
+    device_seconds: float | None = None
+    conditions: Conditions | None = None
+
+    def fail(self, status: Status, reason: str) -> None:
+        """No numbers, and why."""
+        self.status, self.reason, self.players = status, reason, []
+
+    @property
+    def best(self) -> int:
+        """The fastest of several players."""
+        times = [median(one.samples) or math.inf for one in self.timed]
+        return times.index(min(times))
+
+
+def measure(
+    case: Case,
+    method: Method,
+    *,
+    monitor: Callable[[], Monitor],
+    caches: Caches = Caches.HOT,
+    flush: Callable[[], None] | None = None,
+    progress: Callable[[str], None] = lambda text: None,
+) -> Iterator[Cell]:
+    """Measure a case's contenders; a cell for each, in their order.
+
+    ``monitor()`` makes one that reads the device's clocks and power. ``flush``: fills the device's caches with other
+    data, for `Caches.COLD`.
+    """
+    entrants = [_Entrant(contender, monitor()) for contender in case.contenders]
+    for entrant in entrants:
+        progress(f"{entrant.contender.implementation}: first call")
+        _first_call(entrant, case)
+        if entrant.status is Status.MEASURED:
+            _make_players(entrant, case, method, caches, flush)
+    playing = [(entrant, player) for entrant in entrants for _, player in entrant.players]
+    times = play(
+        [player for _, player in playing],
+        method,
+        progress=lambda number: progress(f"round {number + 1}, in turns with peers"),
+        begin=lambda: _begin(entrants),
+    )
+    for (entrant, _), timed in zip(playing, times, strict=True):
+        entrant.timed.append(timed)
+    for entrant in entrants:
+        if entrant.timed:
+            _finish(entrant, method, caches)
+    yield from (_cell(entrant, case, caches) for entrant in entrants)
+
+
+def _begin(entrants: list[_Entrant]) -> None:
+    """What the sensors told of the warm-up does not count."""
+    for entrant in entrants:
+        entrant.monitor.begin()
+
+
+def _first_call(entrant: _Entrant, case: Case) -> None:
+    """Prepare the call, make it once and check the result."""
+    contender = entrant.contender
+    if contender.prepare is None:
+        return
+    try:
+        entrant.call = call = contender.prepare()
+        begin = time.perf_counter()
+        entrant.kernel = with_programs(call.product)
+        entrant.first_call = time.perf_counter() - begin
+        entrant.tuning = contender.tuning()
+        if contender.is_checked and not contender.arithmetic:
+            _verify(entrant, case, call)
+    except FAILURES as failure:
+        missing = isinstance(failure, MissingCapabilityError | UnsupportedError | ImportError)
+        entrant.fail(Status.UNSUPPORTED if missing else Status.FAILED, reason_of(failure))
+
+
+def _verify(entrant: _Entrant, case: Case, call: Call) -> None:
+    if case.check is None or call.fetch is None:
+        entrant.fail(Status.UNVERIFIED, "nothing says what is right")
+        return
+    error = case.check(call.fetch())
+    if math.isfinite(error):
+        entrant.error = error
+    if not error <= 1.0:
+        told = f"{error:.3g} times the tolerance" if math.isfinite(error) else "not numbers, or far from them"
+        entrant.fail(Status.WRONG, told)
+
+
+def _make_players(
+    entrant: _Entrant, case: Case, method: Method, caches: Caches, flush: Callable[[], None] | None
+) -> None:
+    contender, call, look = entrant.contender, entrant.call, entrant.monitor.look
+    if contender.players is not None:
+        try:
+            entrant.players = contender.players()
+        except FAILURES as failure:
+            entrant.fail(Status.FAILED, reason_of(failure))
+        if not entrant.players and entrant.status is Status.MEASURED:
+            entrant.fail(Status.UNSUPPORTED, "there is none on this machine")
+        return
+    assert call is not None
+    if caches is Caches.COLD:
+        assert flush is not None
+        player: Player = Cold(call, call.flush or flush, method, look)
+    elif contender.timing is not None:
+        player = contender.timing(call, method, look)
+    else:
+        player = (BackToBack if case.memory is Memory.DEVICE else OneByOne)(call, method, look)
+    entrant.players = [("", player)]
+
+
+def _finish(entrant: _Entrant, method: Method, caches: Caches) -> None:
+    """What is known after the rounds: failures, throttling, the device's own clock, energy."""
+    failures = [one.failure for one in entrant.timed if one.failure is not None]
+    if len(failures) == len(entrant.timed):
+        entrant.fail(Status.FAILED, reason_of(failures[0]))
+        return
+    player = entrant.players[entrant.best][1]
+    if entrant.call is not None and caches is Caches.HOT:
+        try:
+            if isinstance(player, BackToBack) and entrant.call.clock is not None:
+                _compare_clocks(entrant, entrant.call, entrant.call.clock, player.calls)
+            if method.energy_seconds and entrant.status is Status.MEASURED:
+                _measure_energy(entrant.monitor, entrant.call, method.energy_seconds)
+        except FAILURES as failure:
+            entrant.fail(Status.FAILED, reason_of(failure))
+    entrant.conditions = entrant.monitor.conditions()
+    if entrant.conditions.throttled and entrant.status is Status.MEASURED:
+        entrant.fail(Status.THROTTLED, entrant.conditions.throttled)
+
+
+def _compare_clocks(entrant: _Entrant, call: Call, clock: Clock, calls: int) -> None:
+    """Batches between two of the device's events: the host's time of one cannot be shorter.
+
+    Other programs can delay what reads a clock, so only what is so again and again is believed.
+    """
+    for _ in range(_TRIES):
+        by_host, by_device = _both_clocks(call, clock, calls)
+        entrant.device_seconds = by_device / calls / call.parts if by_device > 0 else None
+        if by_host >= _FASTER_THAN_POSSIBLE * by_device - _CLOCKS_SECONDS:
+            return
+    told = f"{calls} calls took {by_host * 1e3:.3g} ms by the host's clock, {by_device * 1e3:.3g} by the device's"
+    entrant.fail(Status.FAILED, f"{told}: they were not waited for")
+
+
+def _both_clocks(call: Call, clock: Clock, calls: int) -> tuple[float, float]:
+    """Seconds of a batch, by the host's clock and the device's."""
+    times = [0.0, 0.0]
+
+    def batch() -> None:
+        times[0] = time.perf_counter()
+        for _ in range(calls):
+            call.enqueue()
+
+    def wait() -> None:
+        call.wait()
+        times[1] = time.perf_counter()
+
+    by_device = clock(batch, wait)
+    return times[1] - times[0], by_device
+
+
+def _measure_energy(monitor: Monitor, call: Call, seconds: float) -> None:
+    """Repeat the call for as long as a counter of energy needs; nothing where there is none."""
+    if monitor.sensors.energy() is None:
+        return
+    call.product()
+    with monitor.energy() as window:
+        begin, batch = time.perf_counter(), 1
+        while time.perf_counter() - begin < max(seconds, 1.2 * monitor.sensors.least_window_s):
+            for _ in range(batch):
+                call.enqueue()
+            call.wait()
+            window.runs += batch * call.parts
+            batch = min(2 * batch, _MOST_AT_ONCE)
+
+
+def _cell(entrant: _Entrant, case: Case, caches: Caches) -> Cell:
+    contender = entrant.contender
+    cell = Cell(
+        device=0,
+        workload=case.workload,
+        implementation=contender.implementation,
+        role=contender.role,
+        memory=case.memory,
+        status=entrant.status,
+        caches=caches,
+        reason=entrant.reason,
+        first_call=entrant.first_call,
+        error=entrant.error,
+        arithmetic=contender.arithmetic,
+        kernel=entrant.kernel,
+        tuning=entrant.tuning,
+        conditions=facts_of(entrant.conditions),
+    )
+    if entrant.status is not Status.MEASURED:
+        return cell
+    best = entrant.timed[entrant.best]
+    label = entrant.players[entrant.best][0]
+    return replace(
+        cell,
+        implementation=f"{cell.implementation}{label and ': '}{label}",
+        samples=best.samples,
+        stopped=best.stopped,
+        device_seconds=entrant.device_seconds,
+        joules=None if entrant.conditions is None else entrant.conditions.joules_per_run,
+    )
+
+
+def facts_of(conditions: Conditions | None) -> dict[str, Any]:
+    """Conditions as files have them: what was read, spreads as least, median and most."""
+    if conditions is None or not conditions.readings:
+        return {}
+    spreads = ("core_clock_mhz", "memory_clock_mhz", "power_w", "temperature_c")
+    found: dict[str, Any] = {"source": conditions.source}
+    for name in spreads:
+        spread = getattr(conditions, name)
+        if spread is not None:
+            found[name] = [spread.least, spread.median, spread.most]
+    return found | ({"reasons": list(conditions.reasons)} if conditions.reasons else {})
+
+
+def reason_of(error: BaseException | None) -> str:
+    """The first line of what an error says."""
+    lines: Any = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+__all__ = ["facts_of", "measure", "reason_of"]

@@ -1,0 +1,132 @@
+"""Products of matrices: PortaGPU's `matmul` beside what is installed.
+
+Operands are random; every result is verified by Freivalds' check against float64 before the cell gets a number, and so
+is each peer's in the same arithmetic. On a GPU all are device arrays; on a CPU NumPy arrays, and device arrays beside
+CLBlast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from portagpu.bench import problems
+from portagpu.bench.peers import core_types
+from portagpu.bench.peers.products import Matrix, Peer, blas_problem, peers_for
+from portagpu.bench.problems import missing, shape_text
+from portagpu.bench.products import checker, own_call
+from portagpu.bench.records.cell import Memory, Role
+from portagpu.bench.records.workload import Unit, Workload
+from portagpu.bench.running.case import Case, Contender, Entry, Options
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.engine import plan_of
+from portagpu.blas.gemm.selection.choice import explain
+from portagpu.blas.gemm.tuning.trial import operand
+from portagpu.device import DeviceRecord, DeviceType
+from portagpu.errors import PortaGPUError
+from portagpu.runtime.execution.context import Context
+
+name = "gemm"
+summary = "products of matrices, in every dtype and precision"
+Products = Callable[[DeviceRecord], Iterable[Problem]]
+
+
+def entries(device: DeviceRecord, options: Options, products: Products | None = None) -> Iterator[Entry]:
+    """The products that are measured on a device, ``products(device)`` if those are named."""
+    assert device.capabilities is not None
+    chosen = (products or (lambda one: default_problems(one, quick=options.quick, small=options.small)))(device)
+    for problem in chosen:
+        workload = workload_of(problem)
+        yield Entry(
+            path=workload.path,
+            workload=workload,
+            obstacle=missing(problem, device.capabilities) or "",
+            make=lambda context, problem=problem: _cases(context, problem, options),  # type: ignore[misc]
+        )
+
+
+def default_problems(device: DeviceRecord, *, quick: bool = False, small: bool = False) -> list[Problem]:
+    """What a device is measured with: squares, and all sets of `portagpu.bench.problems` where there is time."""
+    assert device.capabilities is not None
+    sizes = (90, 100) if small else default_sizes(device)
+    kinds = [("float32", ""), ("float64", "")]
+    return problems.combined(map(problems.square, sizes[-2:] if quick else sizes), kinds)
+
+
+def default_sizes(device: DeviceRecord) -> tuple[int, ...]:
+    """Sizes of the matrix."""
+    return (256, 512, 1024, 2048, 4096) if device.device_type is DeviceType.GPU else (256, 512, 1024, 2048)
+
+
+def workload_of(problem: Problem) -> Workload:
+    """A product as a workload."""
+    return Workload(
+        suite=name,
+        name="matmul",
+        arithmetic=problem.arithmetic,
+        size=shape_text(problem),
+        unit=Unit.GFLOPS,
+        flops=float(problem.flops),
+        nbytes=float(problem.nbytes),
+    )
+
+
+def _cases(context: Context, problem: Problem, options: Options) -> Iterator[Case]:
+    generator = np.random.default_rng([options.seed, problem.m, problem.n, problem.k])
+    a = operand(generator, problem, problem.m, problem.k, "C")
+    b = operand(generator, problem, problem.k, problem.n, "C")
+    check = checker(problem, a, b)
+    peers = peers_for(context.device)
+    for memory in dict.fromkeys(peer.memory for peer in peers):
+        own = [peer for peer in peers if peer.memory is memory]
+        contenders = [_ours(context, problem, a, b, memory), *(_theirs(problem, peer, a, b) for peer in own)]
+        if memory is Memory.HOST and options.core_types and context.device.device_type is DeviceType.CPU:
+            contenders += _best_core_type(problem, own[0])
+        yield Case(workload=workload_of(problem), memory=memory, contenders=tuple(contenders), check=check)
+
+
+def _ours(context: Context, problem: Problem, a: Matrix, b: Matrix, memory: Memory) -> Contender:
+    return Contender(
+        implementation="PortaGPU",
+        role=Role.OURS,
+        prepare=lambda: own_call(context, problem, a, b, memory),
+        tuning=lambda: _rule(context, problem),
+    )
+
+
+def _rule(context: Context, problem: Problem) -> str:
+    """The rule that chose the product's parameters."""
+    if problem.is_complex:
+        return ""
+    try:
+        return explain(plan_of(problem, context).problem, context).rule.value
+    except PortaGPUError:
+        return ""
+
+
+def _theirs(problem: Problem, peer: Peer, a: Matrix, b: Matrix) -> Contender:
+    served = peer.serves(problem)
+    return Contender(
+        implementation=peer.name,
+        role=peer.role,
+        arithmetic="" if served == problem else served.arithmetic,
+        prepare=lambda: peer.prepare(served, a, b),
+    )
+
+
+def _best_core_type(problem: Problem, peer: Peer) -> list[Contender]:
+    """NumPy's library as each of its core types, in children."""
+    served = blas_problem(problem)
+    children = core_types.shared()
+    return [
+        Contender(
+            implementation=f"{peer.name}, best core type",
+            role=Role.VENDOR,
+            arithmetic="" if served == problem else served.arithmetic,
+            players=lambda: [(player.core_type, player) for player in children.players(served)],
+        )
+    ]
+
+
+__all__ = ["default_problems", "default_sizes", "entries", "name", "summary", "workload_of"]

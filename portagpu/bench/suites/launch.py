@@ -1,0 +1,121 @@
+"""What launches cost, beside PyOpenCL's own kernel calls and CuPy's `RawKernel`: the host's time, not the kernel's.
+
+- "1 array", "16 arrays", ...: the time until the call of a launch returns. The queue is kept short: after fifty
+  launches it is waited for, which is not counted, so that no launch waits for room in it. The device's speed, and how
+  calls are batched, do not matter.
+- "round trip": a launch and the wait for it, one after the other: the least that a result costs.
+- "first call": parts of a new process's life: the import, the start of the driver with the first copy, the first launch
+  of a kernel that is in caches on disk.
+- "new kernel": a kernel of a hundred lines that no cache knows, from the Python function to the end of its first
+  launch; beside the driver's compiler alone, and CuPy's. "without the compiler" is type inference and rendering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from portagpu.backends.opencl.plain import VERSION
+from portagpu.bench.launching import calls, first_call, new_kernel
+from portagpu.bench.launching.kernels import gather, scale
+from portagpu.bench.method.turns import Call, Enqueued, waited
+from portagpu.bench.peers.cupy_kernels import cupy_for
+from portagpu.bench.records.cell import Memory, Role
+from portagpu.bench.records.workload import Unit, Workload
+from portagpu.bench.running.case import Case, Contender, Entry, Options, Timing
+from portagpu.device import DeviceRecord
+from portagpu.runtime.execution.context import Context
+
+name = "launch"
+summary = "what launches, first calls and new kernels cost"
+
+KERNELS: dict[str, tuple[Any, int]] = {
+    "1 array": (scale, 1),
+    "16 arrays": (gather, 1),
+    "16 arrays, two sets in turns": (gather, 2),
+    "16 arrays, other ones each time": (gather, 30),  # more sets than a thread's kernels remember
+}
+"""Kernels, and how many sets of arguments follow each other."""
+_QUICK = ("1 array", "16 arrays")
+
+
+def entries(device: DeviceRecord, options: Options) -> Iterator[Entry]:
+    """The workloads of a device."""
+    for text in _QUICK if options.quick else KERNELS:
+        yield Entry(path=workload("enqueue", text).path, make=partial(_enqueue, text))
+    yield Entry(path=workload("round trip", "1 array").path, make=_round_trip)
+    children = first_call.own_children(device)
+    peers = first_call.cupy_children()
+    for phase in first_call.PHASES:
+        yield Entry(path=workload("first call", phase).path, make=partial(_first_call, phase, children, peers))
+    if not options.quick:
+        yield Entry(path=workload("new kernel", "in all").path, make=_new_kernel)
+        yield Entry(path=workload("new kernel", "without the compiler").path, make=_rendering)
+
+
+def workload(kind: str, text: str) -> Workload:
+    """Microseconds of a launch, or of what comes before it."""
+    return Workload(suite=name, name=kind, arithmetic="", size=text, unit=Unit.MICROSECONDS)
+
+
+def _case(
+    made: Workload, contenders: list[Contender], check: Callable[[Any], float], memory: Memory = Memory.DEVICE
+) -> Case:
+    return Case(workload=made, memory=memory, contenders=tuple(contenders), check=check)
+
+
+def _launchers(context: Context, kernel: Any, sets: int, timing: Timing) -> list[Contender]:
+    """Who launches such a kernel."""
+    found = [
+        _contender("PortaGPU", Role.OURS, partial(calls.own, context, kernel, sets), timing),
+        _contender(f"PyOpenCL {VERSION}", Role.PEER, partial(calls.plain, context, kernel, sets), timing),
+    ]
+    cupy = cupy_for(context.device)
+    if cupy is not None:
+        label = f"CuPy {cupy.__version__} RawKernel"
+        found.append(_contender(label, Role.VENDOR, partial(calls.of_cupy, cupy, kernel, sets), timing))
+    return found
+
+
+def _contender(label: str, role: Role, prepare: Callable[[], Call], timing: Timing) -> Contender:
+    return Contender(implementation=label, role=role, prepare=prepare, timing=timing)
+
+
+def _enqueue(text: str, context: Context) -> Iterator[Case]:
+    kernel, sets = KERNELS[text]
+    contenders = _launchers(context, kernel, sets, Enqueued)
+    yield _case(workload("enqueue", text), contenders, partial(calls.error, kernel))
+
+
+def _round_trip(context: Context) -> Iterator[Case]:
+    contenders = _launchers(context, scale, 1, waited)
+    yield _case(workload("round trip", "1 array"), contenders, partial(calls.error, scale))
+
+
+def _first_call(phase: str, own: first_call.Children, peers: first_call.Children, context: Context) -> Iterator[Case]:
+    found = [_contender("PortaGPU", Role.OURS, own.call, own.timing(phase))]
+    cupy = cupy_for(context.device)
+    if cupy is not None:
+        found.append(_contender(f"CuPy {cupy.__version__}", Role.VENDOR, peers.call, peers.timing(phase)))
+    yield _case(workload("first call", phase), found, lambda total: 0.0 if total == first_call.RIGHT else float("inf"))
+
+
+def _new_kernel(context: Context) -> Iterator[Case]:
+    found = [
+        _contender("PortaGPU", Role.OURS, partial(new_kernel.own, context), waited),
+        _contender("the driver's compiler alone", Role.PEER, partial(new_kernel.driver_alone, context), waited),
+    ]
+    cupy = cupy_for(context.device)
+    if cupy is not None:
+        label = f"CuPy {cupy.__version__} RawKernel"
+        found.append(_contender(label, Role.VENDOR, partial(new_kernel.of_cupy, cupy), waited))
+    yield _case(workload("new kernel", "in all"), found, new_kernel.error)
+
+
+def _rendering(context: Context) -> Iterator[Case]:
+    ours = _contender("PortaGPU", Role.OURS, partial(new_kernel.without_compiler, context), waited)
+    yield _case(workload("new kernel", "without the compiler"), [ours], new_kernel.error)
+
+
+__all__ = ["KERNELS", "entries", "name", "summary", "workload"]

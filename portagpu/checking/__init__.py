@@ -1,0 +1,1 @@
+"""Kernels checked for hardware that is not present: figures, requirements, advice, reports."""

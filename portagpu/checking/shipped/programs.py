@@ -1,0 +1,69 @@
+"""Cases of kernels that people read: the examples of a checkout, and the textbook kernels of the benchmark."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+
+import portagpu
+from portagpu.bench.suites.textbook import TASKS
+from portagpu.checking.shipped.launches import Case
+from portagpu.cuda import to_device
+from portagpu.device.capabilities import Capabilities
+from portagpu.errors import TuningError
+
+EXAMPLES, TEXTBOOK = "examples", "textbook"
+FOLDER = Path(portagpu.__file__).parents[1] / "examples"
+
+
+def examples(caps: Capabilities) -> Iterator[Case]:
+    """The programs of examples/, which installed packages have not."""
+    for path in sorted(FOLDER.glob("*.py")):
+        yield Case(EXAMPLES, f"examples/{path.name}", partial(_run, path))
+
+
+def textbook(caps: Capabilities) -> Iterator[Case]:
+    """The kernels of `portagpu bench textbook`."""
+    for name in TASKS:
+        yield Case(TEXTBOOK, f"textbook {name}", partial(_launch, name))
+
+
+class _WithoutChecks(ast.NodeTransformer):
+    """A program without its checks: nothing is computed that they could find right."""
+
+    def visit_Assert(self, node: ast.Assert) -> ast.Pass:
+        """A check."""
+        return ast.copy_location(ast.Pass(), node)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        """A check by NumPy."""
+        call = node.value
+        if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("np.testing."):
+            return ast.copy_location(ast.Pass(), node)
+        return node
+
+
+def _run(path: Path) -> None:
+    """Run a program's `main`."""
+    tree = _WithoutChecks().visit(ast.parse(path.read_text(encoding="utf-8"), str(path)))
+    if any(isinstance(node, ast.alias) and node.name in ("tuning", "portagpu.tuning") for node in ast.walk(tree)):
+        raise TuningError("it tunes, and trials need a device")
+    module = ModuleType(f"example_{path.stem}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # kernels find their text by it
+    exec(compile(tree, str(path), "exec"), vars(module))
+    with contextlib.redirect_stdout(io.StringIO()):
+        module.main()
+
+
+def _launch(name: str) -> None:
+    make, *_, small = TASKS[name]
+    made = make(small)
+    arrays = {key: to_device(array) for key, array in made.arrays.items()}
+    made.kernel[made.grid, made.block](*(arrays[a] if isinstance(a, str) else a for a in made.arguments))

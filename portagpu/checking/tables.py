@@ -1,0 +1,130 @@
+"""Results for people: figures of each target, instructions of each target, then what is wrong and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from portagpu.backends.offline import InstructionMix, OfflineFigures
+from portagpu.checking.advice import suggestion_text
+from portagpu.checking.records import Problem, Result, Status, relative
+from portagpu.escaping import visible
+
+_COLOURS = {"error": "red", "warning": "yellow", "note": "yellow"}
+
+
+def show(console: Console, title: str, results: Iterable[Result]) -> None:
+    """All of one kernel's results."""
+    known = list(results)
+    compiled = {r.target.name: r for r in known if r.figures is not None}
+    if compiled:
+        print_table(console, _figures(title, compiled))
+        mixes = {name: r.figures.mix for name, r in compiled.items() if r.figures is not None and r.figures.mix}
+        if mixes:
+            console.print()
+            print_table(console, _mixes(mixes))
+    for text, names in said(known).items():
+        console.print(f"{names}: {text}", highlight=False, soft_wrap=True)
+    for result in known:
+        if result.suggestion is not None:
+            text = escape(suggestion_text(result.suggestion))
+            console.print(f"[cyan]{result.target.name}[/cyan]: {text}", highlight=False, soft_wrap=True)
+
+
+def print_table(console: Console, table: Table) -> None:
+    """A table in its whole width: a log has no width, and a number that is cut off is none."""
+    before = console.width
+    console.width = max(before, console.measure(table, options=console.options.update(width=1000)).maximum)
+    console.print(table)
+    console.width = before
+
+
+def _table(*columns: str, title: str | None = None) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False, title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column, justify="left" if column in ("target", "counted") else "right", no_wrap=True)
+    return table
+
+
+def number(value: int | None) -> str:
+    """A number, or "-" where nobody tells."""
+    return "-" if value is None else str(value)
+
+
+def occupancy_text(f: OfflineFigures) -> str:
+    """Such as "12/16 (registers)": of the most that there can be, and what allows no more."""
+    if f.occupancy is None:
+        return "-"
+    most = "" if f.slots is None else f"/{f.slots}"
+    return f"{f.occupancy}{most}" + (f" ({f.limiter})" if f.limiter and f.occupancy != f.slots else "")
+
+
+def _figures(title: str, compiled: Mapping[str, Result]) -> Table:
+    columns = ("target", "registers", "scalar", "spilled", "scratch", "local", "lanes", "occupancy")
+    table = _table(*columns, title=escape(title))
+    for name, result in compiled.items():
+        f = result.figures
+        assert f is not None
+        style = "red" if not result.ok else "yellow" if f.spills else "green"
+        matrices = f" ({f.matrix_registers} matrix)" if f.matrix_registers else ""
+        table.add_row(
+            f"[{style}]{name}[/{style}]",
+            number(f.registers) + matrices,
+            number(f.scalar_registers),
+            number(f.spilled),
+            f"{f.scratch_bytes} B",
+            f"{f.local_bytes} B",
+            str(f.lanes),
+            occupancy_text(f),
+        )
+    return table
+
+
+_COUNTS = ("matrix", "fma", "special", "local", "scratch", "atomics", "barriers", "branches")
+
+
+def _mixes(mixes: Mapping[str, InstructionMix | None]) -> Table:
+    """Kinds of instructions that no target has are left out."""
+    counts = [name for name in _COUNTS if any(getattr(mix, name) for mix in mixes.values())]
+    table = _table("target", "counted", "all", "loads", "stores", "scalar", *counts)
+    for name, mix in mixes.items():
+        if mix is not None:
+            cells = (name, mix.form, str(mix.total), _widths(mix.loads), _widths(mix.stores), str(mix.scalar_loads))
+            table.add_row(*cells, *(str(getattr(mix, count)) for count in counts))
+    return table
+
+
+def _widths(accesses: Mapping[int, int]) -> str:
+    """Such as "4x16B, 2x4B": the widest first."""
+    return ", ".join(f"{times}x{size}B" for size, times in sorted(accesses.items(), reverse=True)) or "0"
+
+
+def said(results: Iterable[Result], *, places: bool = False) -> dict[str, str]:
+    """Problems and remarks, each once, with the targets that it is about; ``places``: with the calls of kernels."""
+    found: dict[str, dict[str, None]] = {}
+    colours: dict[str, str] = {}
+    for result in results:
+        texts = [(problem.level, problem_text(problem)) for problem in result.problems]
+        if result.remark is not None and result.status is Status.COMPILED:
+            texts.append(("note", escape(result.remark)))
+        for level, text in texts:
+            whole = f"{text}\n  in {escape(visible(result.subject.case))}" if places and result.subject.case else text
+            found.setdefault(whole, {})[result.target.name] = None
+            colours.setdefault(whole, _COLOURS[level])
+    return {text: f"[{colours[text]}]{', '.join(names)}[/{colours[text]}]" for text, names in found.items()}
+
+
+def problem_text(problem: Problem) -> str:
+    """What is wrong, and where, in lines for a console."""
+    text = visible(problem.message, 4000)
+    if problem.span is not None:
+        excerpt = problem.span.excerpt().partition("\n")[2]
+        text += f"\n  at {relative(problem.span.filename)}:{problem.span.line}\n{excerpt}"
+    if problem.related:
+        text += "\n  and at " + ", ".join(f"{relative(s.filename)}:{s.line}" for s in problem.related)
+    if problem.hint:
+        text += f"\n  hint: {problem.hint}"
+    return escape(text)

@@ -1,0 +1,1 @@
+"""`portagpu bench`: a command for each suite."""

@@ -1,0 +1,214 @@
+"""Probes of roofs: right ones are measured, ones that leave work out are told, and counts are exact."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from portagpu.bench.records.cell import Role, Status
+from portagpu.bench.roofs import arithmetic, chains, chase, levels, memory, probe, streams, sweep
+from portagpu.bench.running.case import Options
+from portagpu.bench.suites import roofs
+from portagpu.device import DeviceType
+from portagpu.errors import MissingCapabilityError
+from portagpu.runtime.execution.context import Context
+
+pytestmark = pytest.mark.one_device(fast=True)
+SMALL = Options(small=True)
+
+
+def entries(device, *names):
+    return [one for one in roofs.entries(device, SMALL) if one.path.split("/")[1] in names]
+
+
+def test_every_probe_is_right_on_a_device(device, measured):
+    """Scalar and vector chains, streams, a swept set, a chase."""
+    chosen = [one for one in roofs.entries(device, SMALL) if "float16" not in one.path and "float64" not in one.path]
+    cells = measured(device, chosen, SMALL)
+    ours = [cell for cell in cells if cell.role is Role.ROOF]
+    assert {cell.workload.name for cell in ours} >= {"flops", "copy", "read", "write", "triad", "latency"}
+    for cell in cells:
+        if cell.status is not Status.UNSUPPORTED:
+            assert cell.status is Status.MEASURED and cell.error <= 1 and cell.rate > 0, (
+                cell.workload.path,
+                cell.reason,
+            )
+    assert all(cell.tuning for cell in ours)
+
+
+def test_paths_name_the_roofs(device):
+    paths = [one.path for one in roofs.entries(device, SMALL)]
+    assert "roofs/flops/float32/peak" in paths and "roofs/copy/float32/64-KiB" in paths
+    assert "roofs/cache-16-KiB/float32/each-unit" in paths and "roofs/latency/16-KiB" in paths
+    assert len(paths) == len(set(paths))
+
+
+# chains of multiply-adds ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", arithmetic.DTYPES)
+@pytest.mark.parametrize("steps", [64, 4096])
+def test_a_chain_that_is_a_step_short_is_told(dtype, steps):
+    given = chains.numbers(dtype, steps)
+    wanted = chains.expected(given, steps)
+    for one in wanted:
+        assert chains.error(np.tile(one, 3), wanted) == 0
+        assert np.isfinite(one.astype(np.float64)).all()
+    for short in (1, 2):
+        for one in chains.expected(given, steps - short):
+            assert chains.error(np.tile(one, 3), wanted) > 1, short
+    left_out = np.tile(wanted[0], 3)
+    left_out[-1] = given.start[-1]
+    assert chains.error(left_out, wanted) > 1
+
+
+@pytest.mark.parametrize("planted", [math.nan, math.inf, 0.0])
+def test_what_is_no_number_is_wrong(planted):
+    given = chains.numbers("float32", 64)
+    wanted = chains.expected(given, 64)
+    found = wanted[0].copy()
+    found[5] = planted
+    assert not chains.error(found, wanted) <= 1
+
+
+def test_chains_are_as_numpy_computes_them():
+    """Two steps by hand, with one rounding and with two."""
+    start, factor, addend = np.array([1.5, 2.25]), np.float32(-1.0009765), np.float32(0.3)
+    given = chains.Numbers(start=start.astype(np.float32), factor=factor, addend=addend)
+    fused, apart = chains.expected(given, 1)
+    exact = start * np.float64(factor) + np.float64(addend)
+    assert np.array_equal(fused, exact.astype(np.float32))
+    assert np.array_equal(apart, start.astype(np.float32) * factor + addend)
+    whole = chains.Numbers(start=np.array([3], np.int32), factor=np.int32(5), addend=np.int32(7))
+    assert chains.expected(whole, 2)[0].tolist() == [5 * (5 * 3 + 7) + 7]
+
+
+def test_counts_of_operations_are_exact(device):
+    caps = device.capabilities
+    for kind in DeviceType:
+        for gflops in (0.1, 300.0, 40_000.0, 1e6):
+            made = replace(caps, device_type=kind, measured_gflops=gflops)
+            for dtype in arithmetic.DTYPES:
+                forms = chains.forms(dtype, made)
+                for small in (False, True):
+                    steps = arithmetic.steps_of(forms, made, small=small)
+                    assert len({steps[form] * form.elements for form in forms}) == 1
+                    for form in forms:
+                        assert steps[form] % chains.UNROLLED == 0 and form.elements % chains.STARTS == 0
+                        chains.numbers(dtype, steps[form])  # which its numbers can count
+    with Context.for_device(device) as context:
+        made = arithmetic.case("float32", SMALL, context)
+        form, steps = next(iter(arithmetic.steps_of(chains.forms("float32", caps), caps, small=True).items()))
+        assert made.workload.flops == 2 * caps.compute_units * form.elements * steps
+    with pytest.raises(ValueError, match="more than float16"):
+        chains.numbers("float16", 1 << 14)
+
+
+def test_a_planted_probe_that_skips_work_is_a_wrong_result(device, measured, monkeypatch):
+    right = arithmetic.candidate
+
+    def shortened(form, steps, given, context):
+        made = right(form, steps - chains.UNROLLED, given, context)
+        return replace(made, fetch=lambda: (steps, made.fetch()[1]))
+
+    monkeypatch.setattr(arithmetic, "candidate", shortened)
+    (cell,) = measured(device, [one for one in entries(device, "flops") if one.path.endswith("float32/peak")], SMALL)
+    assert cell.status is Status.WRONG and cell.rate is None and not cell.samples
+
+
+def test_missing_arithmetic_is_told(device):
+    caps = replace(device.capabilities, fp64=False, fp16=False)
+    assert arithmetic.obstacle("float64", caps) and arithmetic.obstacle("float16", caps)
+    assert not arithmetic.obstacle("float32", caps) and not arithmetic.obstacle("int32", caps)
+
+
+# streams, levels, chases ----------------------------------------------------------------------------------------------
+
+
+def test_bytes_are_counted_as_mccalpin_does():
+    assert {name: memory.workload(name, 1 << 20).nbytes / (1 << 20) for name in streams.KERNELS} == {
+        "copy": 2,
+        "read": 1,
+        "write": 1,
+        "triad": 3,
+    }
+    assert memory.workload("triad", 400).flops == 200
+    assert [memory.size_text(n) for n in (100, 1 << 14, 3 << 20, 1 << 30)] == ["100 bytes", "16 KiB", "3 MiB", "1 GiB"]
+
+
+def test_streams_that_lack_an_element_are_wrong():
+    a, b = streams.operands(1 << 12)
+    right = {"copy": a, "write": np.full_like(a, streams.FILL), "triad": a + streams.SCALAR * b, "read": a}
+    for name, found in right.items():
+        assert streams.error(name, found, a, b) <= 1
+        wrong = found.copy()
+        wrong[-1] += 1
+        assert streams.error(name, wrong, a, b) > 1, name
+
+
+def test_arrays_are_beyond_caches_and_fit(device):
+    caps = replace(device.capabilities, global_cache=1 << 28, global_memory=1 << 36, max_allocation=1 << 34)
+    one = SimpleNamespace(capabilities=caps, device_type=caps.device_type)
+    assert memory.array_bytes(one) >= 4 << 28
+    one.capabilities = replace(caps, global_memory=1 << 30)
+    assert memory.array_bytes(one) <= 1 << 27
+    for kind in DeviceType:
+        for form in streams.forms(replace(caps, device_type=kind), 1 << 20):
+            assert (1 << 20) % form.block == 0
+
+
+def test_levels_read_what_they_count(device):
+    caps = device.capabilities
+    for kind in DeviceType:
+        made = replace(caps, device_type=kind, local_memory_dedicated=True)
+        one = SimpleNamespace(capabilities=made, device_type=kind)
+        for options in (Options(), Options(quick=True), SMALL):
+            for level in levels.levels(one, options):
+                elements, passes = level.nbytes // sweep.ITEM, levels.passes_of(level, small=options.small)
+                forms = sweep.forms(made, elements, local=level.local, shared=level.shared)
+                assert forms, level
+                for form in forms:
+                    assert elements % form.chunk == 0 and passes % form.blocks == 0
+                    chunks = elements // form.chunk
+                    assert chunks & (chunks - 1) == 0 and chunks > 1
+                counted = levels.workload(level, one, small=options.small).nbytes
+                assert counted == made.compute_units * passes * level.nbytes
+    assert levels.obstacle(levels.Level(nbytes=1, local=True), replace(caps, local_memory_dedicated=False))
+
+
+def test_local_memory_is_swept_where_it_is_emulated(device):
+    """The kernel is right; that CPUs are not measured with it is a choice."""
+    level = levels.Level(nbytes=sweep.TILE * sweep.ITEM, local=True)
+    with Context.for_device(device) as context:
+        made = levels.case(level, SMALL, context)
+        call = made.contenders[0].prepare()
+        call.product()
+        assert made.check(call.fetch()) == 0 and made.check(call.fetch() + 1) > 1
+
+
+def test_a_chase_goes_through_every_line():
+    links, places = chase.cycle(1 << 14)
+    lines = (1 << 14) // chase.LINE
+    assert len(set(places.tolist())) == lines and places[0] == 0
+    at = 0
+    for step in range(2 * lines):
+        assert at == places[step % lines]
+        at = int(links[at])
+
+
+# forms that are tried -------------------------------------------------------------------------------------------------
+
+
+def test_forms_that_a_device_refuses_are_left_out():
+    def refuse():
+        raise MissingCapabilityError("no such thing")
+
+    bad = probe.Candidate(text="bad", run=refuse, fetch=lambda: None)
+    good = probe.Candidate(text="good", run=lambda: None, fetch=lambda: None)
+    assert probe.fastest([bad, good], lambda: None) is good
+    with pytest.raises(MissingCapabilityError):
+        probe.fastest([bad, bad], lambda: None)
