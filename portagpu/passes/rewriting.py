@@ -56,7 +56,7 @@ def handed_down(program: Program, parameters: tuple[Parameter, ...], needs: Call
     needing: set[str] = set()
     functions: list[Function] = []
     for function in program.functions:  # callees come first
-        calls_one = _calls(function, needing)
+        calls_one = calls_one_of(function, needing)
         if calls_one:
             function = _with_arguments(function, needing, parameters)
         if calls_one or needs(function):
@@ -64,12 +64,13 @@ def handed_down(program: Program, parameters: tuple[Parameter, ...], needs: Call
             function = replace(function, parameters=(*function.parameters, *parameters))
         functions.append(function)
     kernel = program.kernel
-    if _calls(kernel, needing):
+    if calls_one_of(kernel, needing):
         kernel = _with_arguments(kernel, needing, parameters)
     return replace(program, kernel=kernel, functions=tuple(functions))
 
 
-def _calls(function: Function, names: set[str]) -> bool:
+def calls_one_of(function: Function, names: set[str]) -> bool:
+    """Whether a function calls any of these."""
     return any(
         isinstance(expr, CallFunction) and expr.function in names
         for statement in all_statements(function.body)

@@ -49,8 +49,8 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import Function, MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.types import INT, VOID, Pointer, Scalar, Space
-from portagpu.ir.walk import all_expressions, all_statements, expressions
-from portagpu.passes.rewriting import handed_down
+from portagpu.ir.walk import all_expressions, all_statements, expressions, rebuilt
+from portagpu.passes.rewriting import calls_one_of, handed_down, replaced
 from portagpu.source import Span
 
 ROWS = 64  # of totals
@@ -64,18 +64,20 @@ _JUMPS = (Return, Break, Continue)
 
 def work_counters(program: Program) -> Program:
     """The program whose threads count. Raises `UncountedWorkError` for what cannot be counted."""
-    places: dict[Count, int] = {}
-    functions = tuple(replace(f, body=_Counting(places, f).run()) for f in program.functions)
+    counting = _Counting()
+    functions = [counting.function(f) for f in program.functions]  # callees come first
     kernel = program.kernel
-    body = _Counting(places, kernel).run()
-    counts = tuple(places)
+    body = counting.function(kernel).body
+    counts = tuple(counting.places)
+    quiet = _quiet_functions(program.functions, counting)
+    functions = [f for made in functions for f in (*quiet.get(made.name, ()), made)]
     kernel = replace(
         kernel,
         body=_with_ends(body, kernel.span, counts),
         locals=(*kernel.locals, *_memory(kernel.span, counts)),
         parameters=(*kernel.parameters, totals_parameter()),
     )
-    counted = replace(program, functions=functions, kernel=kernel, counted=counts)
+    counted = replace(program, functions=tuple(functions), kernel=kernel, counted=counts)
     handed = Parameter(name=WORK, type=_OWN, role=ParameterRole.SHARED)
     counted = handed_down(counted, (handed,), _counts)
     return replace(counted, functions=(_add_work(kernel.span), *counted.functions))
@@ -96,14 +98,37 @@ def _counts(function: Function) -> bool:
 
 
 class _Counting:
-    """One function's statements with what they add."""
+    """Functions' statements with what they add."""
 
-    def __init__(self, places: dict[Count, int], function: Function) -> None:
-        self._places, self._function = places, function
+    def __init__(self) -> None:
+        self.places: dict[Count, int] = {}
+        self.counting: set[str] = set()  # functions that count: a call of them has an effect from now on
+        self.quiet: set[str] = set()  # those that are needed as they were, too
+        self._span: Span
 
-    def run(self) -> tuple[Stmt, ...]:
-        """The function's body."""
-        return self._block(self._function.body, None)
+    def function(self, function: Function) -> Function:
+        """One function, after those that it calls."""
+        self._span = function.span
+        body = replaced(self._block(function.body, None), lambda statement: (statement,), self._with_effects)
+        made = replace(function, body=body)
+        if _counts(made) or calls_one_of(made, self.counting):
+            self.counting.add(function.name)
+            made = replace(made, effect=True)
+        return made
+
+    def _with_effects(self, expr: Expr) -> Expr:
+        made: Expr = rebuilt(expr, self._with_effects)
+        if isinstance(made, CallFunction) and made.function in self.counting:
+            return replace(made, effect=True)
+        return made
+
+    def _asked_again(self, expr: Expr) -> Expr:
+        """A condition that is evaluated for a count, without counting itself."""
+        made: Expr = rebuilt(expr, self._asked_again)
+        if isinstance(made, CallFunction) and made.function in self.counting:
+            self.quiet.add(made.function)
+            return replace(made, function=_quiet(made.function))
+        return made
 
     def _block(self, body: tuple[Stmt, ...], question: Cost | None, *, repeats: bool = False) -> tuple[Stmt, ...]:
         """A block; ``question``: what it costs to ask the condition of the innermost loop, where that is a `while`.
@@ -131,7 +156,7 @@ class _Counting:
             together.append(self._inside(statement, cost, question))
             if isinstance(statement, If | For | While | Return | Break | Continue):
                 close(span)
-        span = body[-1].span if body else self._function.span
+        span = body[-1].span if body else self._span
         if repeats and question is not None and not (body and isinstance(body[-1], _JUMPS)):
             add(question, span)
         close(span)
@@ -154,18 +179,43 @@ class _Counting:
         made: list[Stmt] = []
         for condition, inner in cost.where:
             then = (*self._sums(inner.always, span), *self._where(inner, span))
-            made.append(If(condition, then, (), span=span))
+            made.append(If(self._asked_again(condition), then, (), span=span))
         return made
 
     def _sums(self, counts: Counter[Count], span: Span) -> list[Stmt]:
         made: list[Stmt] = []
         for count, amount in counts.items():
-            place = Constant(self._places.setdefault(count, len(self._places)), INT, span=span)
+            place = Constant(self.places.setdefault(count, len(self.places)), INT, span=span)
             base = Var(WORK, _OWN, span=span)
             old = Load(base, place, _ULONG, span=span)
             new = Binary(BinaryOp.ADD, old, Constant(amount, _ULONG, span=span), _ULONG, span=span)
             made.append(Store(base, place, new, span=span))
         return made
+
+
+# functions that do not count ----------------------------------------------------------------------------------------
+
+
+def _quiet(name: str) -> str:
+    return f"{name}.quiet"
+
+
+def _quiet_functions(functions: tuple[Function, ...], counting: _Counting) -> dict[str, tuple[Function]]:
+    """The functions that conditions call which are asked again, and those that these call: as they were, by name."""
+
+    def renamed(expr: Expr) -> Expr:
+        made: Expr = rebuilt(expr, renamed)
+        if isinstance(made, CallFunction) and made.function in counting.counting:
+            counting.quiet.add(made.function)
+            return replace(made, function=_quiet(made.function))
+        return made
+
+    made: dict[str, tuple[Function]] = {}
+    for function in reversed(functions):  # callers say which callees they need
+        if function.name in counting.quiet:
+            body = replaced(function.body, lambda statement: (statement,), renamed)
+            made[function.name] = (replace(function, name=_quiet(function.name), body=body),)
+    return made
 
 
 # the kernel's ends --------------------------------------------------------------------------------------------------

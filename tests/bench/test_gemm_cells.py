@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from portagpu.bench.cells import Memory, quartiles
 
-from portagpu.bench import core_types, gemm, peers, torch_products, turns
-from portagpu.bench.method.turns import BackToBack, Call, OneByOne, play
+from portagpu.bench.method.turns import Call
+from portagpu.bench.peers import core_types
 from portagpu.bench.peers.core_types import CoreTypes
 from portagpu.bench.peers.products import Peer, peers_for
+from portagpu.bench.records.cell import Memory, Role, Status
+from portagpu.bench.running import session
+from portagpu.bench.running.case import Options, Peers
+from portagpu.bench.suites import gemm
 from portagpu.blas.gemm.core.problem import DTYPES, Problem
 from portagpu.device import DeviceType
-from portagpu.settings import Settings
 
 pytestmark = [pytest.mark.usefixtures("short_turns"), pytest.mark.one_device]
+
+PLAIN = Options(small=True, core_types=False)
 
 
 def skip_gpu(device):
@@ -31,8 +33,12 @@ def problem(m=20, n=30, k=40, dtype="float32", **rest):
     return Problem(m=m, n=n, k=k, dtype=dtype, **rest)
 
 
-def measured(device, *problems, core_types=None):
-    return list(gemm.cells(device, problems, Settings.from_environment(), core_types=core_types))
+@pytest.fixture
+def cells(measured):
+    def of(device, *problems, options=PLAIN):
+        return measured(device, gemm.entries(device, options, lambda _: problems), options)
+
+    return of
 
 
 def device_peer(prepare, serves=lambda served: served):
@@ -50,87 +56,92 @@ def numpy_on_device(served, a, b):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_every_dtype(device, dtype):
+def test_every_dtype(device, cells, dtype):
     skip_gpu(device)
-    (found,) = measured(device, problem(dtype=dtype))
-    assert found.problem is None
-    assert found.error <= 1 and found.ratio > 0
+    ours, peer = cells(device, problem(dtype=dtype))
+    assert (ours.role, peer.role) == (Role.OURS, Role.VENDOR)
+    assert ours.status is peer.status is Status.MEASURED and ours.error <= 1 and ours.rate > 0 and peer.rate > 0
     own = dtype in ("float32", "float64", "complex64", "complex128")
-    assert found.peer_arithmetic == ("" if own else "float32")
-    assert (found.peer_error is not None) == own
+    assert peer.arithmetic == ("" if own else "float32")
+    assert (peer.error is not None) == own
 
 
 @pytest.mark.parametrize(
     "changes", [{"m": 1}, {"batch": 3}, {"k": 3000, "m": 5}, {"dtype": "float16", "out": "float32"}], ids=str
 )
-def test_shapes_and_outputs(device, changes):
-    (found,) = measured(device, problem(**changes))
-    assert found.error <= 1 and found.gflops > 0 and found.product == problem(**changes)
-    assert len(found.samples) == len(found.peer_samples) > 0 and all(found.samples) and all(found.peer_samples)
-    for gflops, samples in ((found.gflops, found.samples), (found.peer_gflops, found.peer_samples)):
-        assert gflops == pytest.approx(problem(**changes).flops / quartiles(samples)[1] / 1e9)
+def test_shapes_and_outputs(device, cells, changes):
+    ours, peer = cells(device, problem(**changes))
+    assert ours.error <= 1 and ours.rate > 0
+    assert ours.workload == gemm.workload_of(problem(**changes))
+    assert len(ours.samples) == len(peer.samples) > 0 and all(ours.samples) and all(peer.samples)
+    for cell in (ours, peer):
+        assert cell.rate == pytest.approx(problem(**changes).flops / cell.seconds / 1e9)
 
 
 def test_devices_of_one_name_are_told_apart(device, monkeypatch):
-    skip_gpu(device)
     twin = replace(device, index=device.index + 7)
-    (alone,) = measured(device, problem())
-    assert alone.device == device.name
-    monkeypatch.setattr(gemm, "devices", lambda: (device, twin))
-    (found,) = measured(device, problem())
-    assert found.device == f"{device.name} #{device.index}"
-    assert gemm.name_of(twin) == f"{device.name} #{device.index + 7}"
+    assert session.new_run([device], PLAIN).devices[0].name == device.name
+    monkeypatch.setattr(session, "devices", lambda: (device, twin))
+    names = [one.name for one in session.new_run([device, twin], PLAIN).devices]
+    assert names == [f"{device.name} #{device.index}", f"{device.name} #{device.index + 7}"]
 
 
-def test_device_arrays_against_a_library(device, monkeypatch):
+def test_device_arrays_against_a_library(device, cells, monkeypatch):
     monkeypatch.setattr(gemm, "peers_for", lambda device: (device_peer(numpy_on_device),))
-    for found in measured(device, problem(), problem(batch=4), problem(m=1, dtype="float16")):
-        assert found.memory == "device arrays" and found.rival == "lib 2"
-        assert found.error <= 1 and found.peer_error <= 1 and found.ratio > 0
+    found = cells(device, problem(), problem(batch=4), problem(m=1, dtype="float16"))
+    assert [cell.implementation for cell in found] == 3 * ["PortaGPU", "lib 2"]
+    assert all(cell.memory is Memory.DEVICE and cell.error <= 1 and cell.rate > 0 for cell in found)
 
 
-def test_what_a_library_cannot_do_leaves_our_number(device, monkeypatch):
+def test_what_a_library_cannot_do_leaves_our_number(device, cells, monkeypatch):
     def prepare(served, a, b):
         raise RuntimeError("no such kernel\nat great length")
 
     monkeypatch.setattr(gemm, "peers_for", lambda device: (device_peer(prepare),))
-    (found,) = measured(device, problem())
-    assert found.gflops > 0 and found.peer_gflops is None and found.ratio is None
-    assert found.problem == "lib 2: no such kernel"
+    ours, peer = cells(device, problem())
+    assert ours.rate > 0 and peer.rate is None
+    assert (peer.status, peer.reason) == (Status.FAILED, "no such kernel")
 
 
-def test_wrong_results_get_no_number(device, monkeypatch):
-    skip_gpu(device)
+def test_wrong_results_get_no_number(device, cells, monkeypatch):
+    def wrong(context, one, a, b, memory):
+        return Call(enqueue=lambda: None, fetch=lambda: np.zeros((a.shape[0], b.shape[1]), a.dtype))
 
-    def wrong(a, b, **rest):
-        return np.zeros((a.shape[0], b.shape[1]), a.dtype)
-
-    monkeypatch.setattr(gemm, "matmul", wrong)
-    (found,) = measured(device, problem())
-    assert found.gflops is None and "wrong result" in found.problem
+    monkeypatch.setattr(gemm, "own_call", wrong)
+    ours, peer = cells(device, problem())
+    assert ours.status is Status.WRONG and ours.rate is None and "the tolerance" in ours.reason
+    assert peer.status is Status.MEASURED
 
 
-def test_what_the_device_lacks_is_told(device):
+def test_what_the_device_lacks_is_told(device, cells):
     bare = replace(device, capabilities=replace(device.capabilities, fp64=False))
-    found = measured(bare, problem(dtype="float64"), problem(precision="bf16x6"))
-    assert found[0].problem == "the device has no float64"
-    if found[1].gflops is None:
-        assert found[1].problem == "the device has no products of float32/bf16x6"
+    (found,) = cells(bare, problem(dtype="float64"))
+    assert (found.status, found.reason) == (Status.UNSUPPORTED, "the device has no float64")
+    found = cells(bare, problem(precision="bf16x6"))[0]
+    assert found.rate or found.reason == "the device has no products of float32/bf16x6"
+
+
+def test_nobody_beside_us(device, cells):
+    (ours,) = cells(device, problem(), options=replace(PLAIN, peers=Peers.NONE, core_types=True))
+    assert ours.role is Role.OURS and ours.rate > 0 and ours.memory is peers_for(device)[0].memory
 
 
 # OpenBLAS's core types ------------------------------------------------------------------------------------------------
 
 
-def test_the_best_core_type_is_a_second_peer(device):
+def test_the_best_core_type_is_a_second_peer(device, cells, monkeypatch):
     skip_gpu(device)
     if core_types.core_name() is None:
         pytest.skip("NumPy has another library here")
-    with CoreTypes(("Haswell", "Haswell", "NoSuchCore")) as found:
-        cells = measured(device, problem(), problem(batch=2, dtype="complex64"), core_types=found)
-        assert found.found[0] == "Haswell" and len(found.found) <= 2
-    assert len(cells) == 4
-    assert "best core type:" in cells[1].peer and "best core type:" not in cells[0].peer
-    assert cells[1].gflops == cells[0].gflops and cells[1].peer_gflops > 0
+    with CoreTypes(("Haswell", "Haswell", "NoSuchCore")) as children:
+        monkeypatch.setattr(core_types, "shared", lambda: children)
+        options = replace(PLAIN, core_types=True)
+        found = cells(device, problem(), problem(batch=2, dtype="complex64"), options=options)
+        assert children.found[0] == "Haswell" and len(children.found) <= 2
+    assert len(found) == 6
+    ours, plain, best = found[:3]
+    assert "best core type:" in best.implementation and "best core type" not in plain.implementation
+    assert ours.rate > 0 and plain.rate > 0 and best.rate > 0 and best.role is Role.VENDOR
 
 
 def test_a_core_type_that_dies_is_left_out():
@@ -145,150 +156,3 @@ def test_children_answer():
     assert core_types.answer({"action": "name"}) == {"name": core_types.core_name()}
     core_types.answer({"action": "prepare", "m": 3, "n": 4, "k": 5, "batch": 2, "dtype": "complex128"})
     assert len(core_types.answer({"action": "turn"})["seconds"]) == 1
-
-
-# turns ----------------------------------------------------------------------------------------------------------------
-
-
-def test_calls_back_to_back_are_waited_for_once(monkeypatch):
-    monkeypatch.setattr(turns, "_BACK_TO_BACK_SECONDS", 0.01)
-    told = []
-    player = BackToBack(Call(enqueue=lambda: told.append("call"), wait=lambda: told.append("wait")))
-    player.turn()
-    (seconds,) = player.turn()
-    assert 0 < seconds < 0.01
-    last = len(told) - 1 - told[::-1][1:].index("wait")  # of the turn: calls after the one before
-    assert told[-1] == "wait" and told.count("call") > told.count("wait") and "wait" not in told[last:-1]
-
-
-@pytest.mark.parametrize("seconds, rounds", [(0.04, turns.SHORT_ROUNDS), (0.06, turns.ROUNDS)])
-def test_short_products_have_more_rounds(seconds, rounds):
-    """The first player's products count, those of a typical repetition."""
-    told = []
-
-    class Told:
-        def __init__(self, name, seconds):
-            self.name, self.seconds = name, seconds
-
-        def turn(self):
-            told.append(self.name)
-            return self.seconds
-
-    players = [Told("a", [seconds, seconds, 1.0]), Told("b", [0.05])]
-    first, second = play(players, turns.ROUNDS, turns.SHORT_ROUNDS)
-    assert (len(first), len(second)) == (3 * rounds, rounds)
-    assert "".join(told) == ("abba" * rounds)[: 2 * rounds]
-    assert len(play(players, turns.ROUNDS)[1]) == turns.ROUNDS
-    assert turns.SHORT_ROUNDS > turns.ROUNDS
-
-
-def test_turns_change_their_order():
-    told = []
-    players = [OneByOne(Call(enqueue=lambda name=name: told.append(name))) for name in "ab"]
-    times = play(players, 3)
-    assert "".join(told) == "abbaab"
-    assert [len(t) for t in times] == [3, 3]
-
-
-# torch ----------------------------------------------------------------------------------------------------------------
-
-
-class Tensor:
-    """A NumPy array that answers to torch's names."""
-
-    def __init__(self, array):
-        self.array = array
-        self.dtype, self.shape = array.dtype, array.shape
-
-    def cuda(self):
-        return self
-
-    cpu = contiguous = cuda
-
-    def view(self, dtype):
-        return Tensor(self.array.view(dtype))
-
-    def float(self):
-        return Tensor(self.array.astype(np.float32))
-
-    def t(self):
-        return Tensor(self.array.T)
-
-    def numpy(self):
-        return self.array
-
-
-class FakeTorch(SimpleNamespace):
-    """What the benchmark uses of torch."""
-
-    def __init__(self, name):
-        import ml_dtypes
-
-        super().__init__(
-            __version__="9.9",
-            cuda=SimpleNamespace(get_device_name=lambda index: name, synchronize=lambda: None),
-            backends=SimpleNamespace(cuda=SimpleNamespace(matmul=SimpleNamespace(allow_tf32=None))),
-            float32=np.float32,
-            bfloat16=ml_dtypes.bfloat16,
-            from_numpy=Tensor,
-            empty=lambda shape, dtype, device: Tensor(np.empty(shape, dtype)),
-            mm=self.multiplied,
-            bmm=self.multiplied,
-        )
-
-    def matmul(self, a, b, out):
-        out.array[...] = (a.float().array @ b.float().array) if a.dtype.itemsize == 2 else a.array @ b.array
-
-    def multiplied(self, a, b, out_dtype):
-        return Tensor((a.float().array @ b.float().array).astype(out_dtype))
-
-    def _int_mm(self, a, b):
-        return Tensor(a.array.astype(np.int32) @ b.array.astype(np.int32))
-
-
-@pytest.fixture
-def torch(device, monkeypatch):
-    made = FakeTorch(device.name)
-    monkeypatch.setitem(sys.modules, "torch", made)
-    monkeypatch.setattr(peers.importlib.util, "find_spec", lambda name: object() if name == "torch" else None)
-    return made
-
-
-def test_torch_on_the_same_gpu(device, torch, monkeypatch):
-    gpu = replace(device, device_type=DeviceType.GPU)
-    (peer,) = peers_for(gpu)
-    assert peer.name == "torch 9.9" and peer.memory is Memory.DEVICE
-    monkeypatch.setattr(gemm, "peers_for", lambda device: (peer,))
-    products = [
-        *(problem(m=32, n=24, dtype=dtype) for dtype in ("float32", "float64", "float16", "bfloat16", "int8")),
-        *(problem(batch=3, dtype=dtype) for dtype in ("float32", "complex64", "bfloat16")),
-        problem(dtype="bfloat16", out="float32"),
-        problem(m=32, n=24, dtype="uint8"),
-    ]
-    found = measured(device, *products)
-    assert [c.problem for c in found] == [None] * len(products)
-    assert all(c.ratio > 0 and c.error <= 1 for c in found)
-    assert [c.peer_error is not None and c.peer_error <= 1 for c in found] == [True] * (len(products) - 1) + [False]
-    assert found[-1].peer_arithmetic == "int8"
-    torch.cuda.get_device_name = lambda index: "another one"
-    assert "NumPy" in peers_for(gpu)[0].name
-
-
-def test_torch_modes(torch):
-    a = np.ones((32, 8), np.float32)
-    for precision, allowed, text in (
-        ("tf32", True, "float32/tf32"),
-        ("", False, "float32"),
-        ("bf16x6", False, "float32"),
-    ):
-        served = torch_products.serves(problem(precision=precision))
-        torch_products.prepare(served, a, a.T)
-        assert torch.backends.cuda.matmul.allow_tf32 is allowed
-        assert served.arithmetic == text
-
-
-@pytest.mark.parametrize("changes", [{"m": 16}, {"n": 12}, {"batch": 2}], ids=str)
-def test_integers_that_torch_does_not_take(device, torch, changes):
-    a = np.ones((32, 8), np.int8)
-    with pytest.raises(RuntimeError, match="integer products"):
-        torch_products.prepare(replace(problem(m=32, n=24, k=8, dtype="int8"), **changes), a, a.T)

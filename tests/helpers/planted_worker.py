@@ -1,4 +1,4 @@
-"""A worker of Dask's in a process of its own, on a machine that the environment names: python planted_worker.py ADDRESS"""
+"""A worker of Dask's on a machine that the environment names: python planted_worker.py ADDRESS"""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import json
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from compilers import compiler_of
 
-from portagpu import blas, cuda
+from portagpu import blas, cuda, lapack
 from portagpu.backends.opencl.offline.targets import TARGETS
 from portagpu.checking.examination import Rules
 from portagpu.checking.records import Note, Result, Status, report_data
@@ -68,6 +69,8 @@ def test_what_comes_of_them(monkeypatch):
     assert [note.message for note in notes] == ["ended early in the dry run: ValueError: no result"]
     results = [one for one in found if isinstance(one, Result)]
     assert sorted(r.status.value for r in results) == ["compiled"] * 3 + ["unsupported"]
+    large = next(r for r in results if r.status is Status.UNSUPPORTED)
+    assert large.problems[0].span.filename == __file__ and "raise LaunchConfigError" in large.problems[0].span.text
     first = next(r for r in results if r.status is Status.COMPILED)
     assert first.ok and first.subject.constants == {"n": "2"} and first.subject.span.text.startswith("def twice")
     assert first.figures.occupancy == 16
@@ -89,6 +92,13 @@ def test_cases_of_every_group_launch_kernels():
     assert kernels_of(programs.textbook(caps), "textbook saxpy") == {"saxpy"}
     assert kernels_of(routines.cases(caps), "blas.sscal 300")
     assert kernels_of(products.cases(caps), "matmul float32 128 x 128 x 128")
+
+
+def test_every_parameter_has_a_value():
+    for library in (blas, lapack):
+        for name in library.ROUTINES:
+            parameters = inspect.signature(getattr(library, name)).parameters.values()
+            assert {p.name for p in parameters if p.default is p.empty} <= routines.PARAMETERS, name
 
 
 def test_every_routine_has_a_case():

@@ -7,10 +7,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyopencl as cl
 
+from portagpu.errors import DeviceError
+
 VERSION: str = cl.VERSION_TEXT
-"""Of PyOpenCL."""
+"""PyOpenCL's."""
 
 
 def launches(
@@ -49,3 +52,38 @@ def copies(context: cl.Context, device: cl.Device) -> tuple[Callable[[Any, Any],
         cl.enqueue_copy(queue, target, source)
 
     return copy, queue.finish
+
+
+def kernel_on_arrays(
+    context: cl.Context,
+    device: cl.Device,
+    source: str,
+    name: str,
+    arguments: Sequence[Any],
+    items: Sequence[Sequence[int]],
+) -> tuple[Callable[[], Any], Callable[[], None], Callable[[], list[Any]]]:
+    """A kernel on a queue of its own; arguments are NumPy's numbers, and arrays, of which buffers become copies.
+
+    ``items``: all work-items, and those of a work-group. Returns what launches it, what waits for it, and what fetches
+    the arrays. Raises `DeviceError` for a program that does not compile.
+    """
+    queue = cl.CommandQueue(context, device)
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    arrays = [(x, cl.Buffer(context, flags, hostbuf=x)) for x in arguments if isinstance(x, np.ndarray)]
+    buffers = iter(buffer for _, buffer in arrays)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cl.CompilerWarning)
+            kernel: Any = cl.Kernel(cl.Program(context, source).build(), name)
+    except cl.Error as error:
+        raise DeviceError(f"the driver does not compile {name}: {str(error).splitlines()[0]}") from error
+    kernel.set_args(*(next(buffers) if isinstance(x, np.ndarray) else x for x in arguments))
+
+    def fetch() -> list[Any]:
+        found = [np.empty_like(x) for x, _ in arrays]
+        for (_, buffer), array in zip(arrays, found, strict=True):
+            cl.enqueue_copy(queue, array, buffer)
+        return found
+
+    everything, group = map(tuple, items)
+    return partial(cl.enqueue_nd_range_kernel, queue, kernel, everything, group), queue.finish, fetch

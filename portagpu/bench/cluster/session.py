@@ -67,6 +67,7 @@ def perform(client: Any, run: Run, order: Order, limit: float, progress: Progres
         for member, plan in zip(found, plans, strict=True)
     ]
     _Crew(client, lanes, board, order, limit, progress, say).work()
+    progress.keep(board.run)
     return board.run
 
 
@@ -90,7 +91,7 @@ class _Crew:
 
     def work(self) -> None:
         """Until nothing is left, or nobody. Raises `WorkersError` without a scheduler."""
-        self._keep()
+        self._progress.count(0, self._total)
         try:
             for lane in self._lanes:
                 self._next(lane)

@@ -1,19 +1,23 @@
-"""Peer libraries that are importable and fit the device."""
+"""Libraries of products that are importable or findable, and fit the device."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from portagpu.bench.method.turns import Call
-from portagpu.bench.peers import cupy_products, torch_products
+from portagpu.bench.peers import clblast_library, clblast_products, cupy_products, mkl_products, torch_products
+from portagpu.bench.peers.foreign_errors import told
 from portagpu.bench.records.cell import Memory, Role
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.device import DeviceRecord, DeviceType
+from portagpu.runtime.execution.context import Context
 
 Matrix = np.ndarray[Any, Any]
 
@@ -24,7 +28,7 @@ class Peer:
 
     ``serves`` tells which arithmetic the library uses for a problem: its own where it has it, else the nearest one that
     is at least as exact. ``prepare(problem, a, b)`` takes such a problem and operands as NumPy arrays, (m, k) and
-    (k, n), or batches of them; it raises RuntimeError for what the library cannot do.
+    (k, n), or batches of them; it raises `UnsupportedError` or RuntimeError for what the library cannot do.
     """
 
     name: str
@@ -35,14 +39,25 @@ class Peer:
 
 
 def peers_for(device: DeviceRecord) -> tuple[Peer, ...]:
-    """Peers on a device that work in this process: the GPU's vendor library through torch or CuPy, NumPy for CPUs."""
+    """The library of the device's maker: through torch, else CuPy; for CPUs, and GPUs without either, NumPy's BLAS."""
     if device.device_type is not DeviceType.CPU:
-        for library in (torch_products, cupy_products):
-            peer = _gpu_peer(library, device)
-            if peer is not None:
-                return (peer,)
+        for peer in _of_gpu(device):
+            return (peer,)
+    return (_of_numpy(),)
+
+
+def all_peers(context: Context, tuned: Path | None = None) -> tuple[Peer, ...]:
+    """Every library on a device, those of its maker first; ``tuned``: the folder of CLBlast's tuners' files."""
+    device = context.device
+    if device.device_type is DeviceType.CPU:
+        return (_of_numpy(), *_of_cpu(), *_of_any(context, tuned))
+    theirs = tuple(_of_gpu(device))
+    return (*theirs, *_of_any(context, tuned), *(() if theirs else (_of_numpy(),)))
+
+
+def _of_numpy() -> Peer:
     name = f"NumPy {np.__version__} ({numpy_blas()})"
-    return (Peer(name=name, memory=Memory.HOST, prepare=_numpy, serves=blas_problem),)
+    return Peer(name=name, memory=Memory.HOST, prepare=_numpy, serves=blas_problem)
 
 
 def numpy_blas() -> str:
@@ -71,16 +86,62 @@ def _numpy(problem: Problem, a: Matrix, b: Matrix) -> Call:
     return Call(enqueue=enqueue, fetch=lambda: held["c"])
 
 
-def _gpu_peer(library: Any, device: DeviceRecord) -> Peer | None:
-    """The peer, if it can use this very device (compared by name)."""
-    if importlib.util.find_spec(library.MODULE) is None:
-        return None
+def _of_gpu(device: DeviceRecord) -> Iterator[Peer]:
+    """Libraries of the GPU's maker, through packages that use this very device (compared by name)."""
+    if _is_installed(torch_products.MODULE):
+        for place in _tried(torch_products.gpu_places):
+            if _is_same(place.device, device):
+                prepare = partial(torch_products.prepare, place)
+                yield _peer(place.label, Memory.DEVICE, prepare, torch_products.serves)
+    if _is_installed(cupy_products.MODULE):
+        for name, label in _tried(lambda: [cupy_products.device_and_label()]):
+            if _is_same(name, device):
+                yield _peer(label, Memory.DEVICE, cupy_products.prepare, cupy_products.serves)
+
+
+def _of_cpu() -> Iterator[Peer]:
+    """Other libraries for NumPy's arrays."""
+    if _is_installed(torch_products.MODULE):
+        for place in _tried(lambda: [torch_products.cpu_place()]):
+            prepare = partial(torch_products.prepare, place)
+            yield _peer(place.label, Memory.HOST, prepare, blas_problem, Role.PEER)
+    library = mkl_products.opened()
+    if library is not None:
+        prepare = partial(mkl_products.prepare, library)
+        yield _peer(mkl_products.label(library), Memory.HOST, prepare, blas_problem, Role.PEER)
+
+
+def _of_any(context: Context, tuned: Path | None) -> Iterator[Peer]:
+    """Libraries for every OpenCL device."""
+    if clblast_library.opened() is None:
+        return
+    label = clblast_library.label()
+    folders = {label: None} if tuned is None else {label: None, f"{label}, tuned": tuned}
+    for name, folder in folders.items():
+        prepare = partial(clblast_products.prepare, context, folder)
+        yield _peer(name, Memory.DEVICE, prepare, clblast_products.serves, Role.PEER)
+
+
+def _peer(name: str, memory: Memory, prepare: Any, serves: Any, role: Role = Role.VENDOR) -> Peer:
+    def prepared(problem: Problem, a: Matrix, b: Matrix) -> Call:
+        return told(partial(prepare, problem, a, b))()
+
+    return Peer(name=name, memory=memory, prepare=prepared, serves=serves, role=role)
+
+
+def _is_installed(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
+
+
+def _tried(find: Callable[[], list[Any]]) -> list[Any]:
     try:
-        name, version = library.device_and_version()
-    except Exception:  # a library without a usable GPU raises anything
-        return None
-    if name not in device.name and device.name not in name:  # one of them may add the maker's name
-        return None
-    return Peer(
-        name=f"{library.MODULE} {version}", memory=Memory.DEVICE, prepare=library.prepare, serves=library.serves
-    )
+        return find()
+    except Exception:  # a library without a usable device raises anything
+        return []
+
+
+def _is_same(name: str, device: DeviceRecord) -> bool:
+    return name in device.name or device.name in name  # one of them may add the maker's name
+
+
+__all__ = ["Matrix", "Peer", "all_peers", "blas_problem", "numpy_blas", "peers_for"]

@@ -49,8 +49,9 @@ def torch_for(device: DeviceRecord) -> Any:
     if importlib.util.find_spec(torch_products.MODULE) is None:
         return None
     try:
-        name, _ = torch_products.device_and_version()
-        return importlib.import_module("torch") if name in device.name or device.name in name else None
+        names = [place.device for place in torch_products.gpu_places() if place.kind == "cuda"]
+        same = any(name in device.name or device.name in name for name in names)
+        return importlib.import_module("torch") if same else None
     except Exception:  # without a usable GPU it raises anything
         return None
 

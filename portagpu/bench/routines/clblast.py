@@ -6,13 +6,15 @@ The interface is CLBlast's documented one (doc/api.md of its releases); Debian's
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from portagpu.bench.device_clock import clock_of
 from portagpu.bench.method.turns import Call
+from portagpu.bench.peers.clblast_products import with_parameters
 from portagpu.bench.routines.level2_packed import diagonals
 from portagpu.bench.routines.task import LETTERS, Task
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -20,21 +22,13 @@ from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
 
 _COLUMNS, _PLAIN, _TRANSPOSED, _LOWER, _NON_UNIT, _LEFT = 102, 111, 112, 122, 131, 141
-_NAMES = ("libclblast.so.1", "libclblast.so", "clblast.dll", "libclblast.dylib")
 
 
-def opened() -> ctypes.CDLL | None:
-    """The library, if it is installed."""
-    for name in _NAMES:
-        try:
-            return ctypes.CDLL(name)
-        except OSError:
-            continue
-    return None
+def prepare(library: ctypes.CDLL, task: Task, context: Context, tuned: Path | None = None) -> Call:
+    """A task as CLBlast computes it; ``tuned``: the folder of its tuners' files.
 
-
-def prepare(library: ctypes.CDLL, task: Task, context: Context) -> Call:
-    """A task as CLBlast computes it. Raises RuntimeError for what it does not have, or refuses."""
+    Raises RuntimeError for what it does not have, or refuses, `UnsupportedError` where the files have nothing.
+    """
     maker = _MAKERS.get(task.name)
     if maker is None:
         raise RuntimeError(f"CLBlast has no {task.name}")
@@ -47,7 +41,8 @@ def prepare(library: ctypes.CDLL, task: Task, context: Context) -> Call:
         found = result.copy_to_host()
         return found[0] if task.name in _SUMS else found
 
-    return Call(enqueue=enqueue, wait=context.synchronize, fetch=fetch)
+    enqueue = with_parameters(context, task.dtype, tuned, enqueue)
+    return Call(enqueue=enqueue, wait=context.synchronize, fetch=fetch, clock=clock_of(context))
 
 
 class _Caller:

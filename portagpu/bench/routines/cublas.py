@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.bench.method.turns import Call
+from portagpu.bench.peers.own_runtime import with_cupy
 from portagpu.bench.routines.level2_packed import diagonals
 from portagpu.bench.routines.task import LETTERS, Array, Task
 
@@ -100,7 +101,7 @@ def prepare(library: CuBlas, task: Task) -> Call:
     cupy = library.cupy
     arrays = {name: cupy.array(x, order="F" if x.ndim <= 2 else "C") for name, x in task.arrays.items()}
     enqueue, fetch = maker(library, task, arrays)
-    return Call(enqueue=enqueue, wait=cupy.cuda.get_current_stream().synchronize, fetch=fetch)
+    return with_cupy(cupy, Call(enqueue=enqueue, wait=cupy.cuda.get_current_stream().synchronize, fetch=fetch))
 
 
 Made = tuple[Callable[[], None], Callable[[], Any]]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.bench.method.turns import Call
+from portagpu.bench.peers.own_runtime import with_cupy
 from portagpu.bench.routines.task import Array, Arrays, Task, copies, largest, rounding
 from portagpu.blas.matmul import matmul
 from portagpu.runtime.arrays.creation import to_device
@@ -125,4 +126,5 @@ def three_calls_of_cupy(cupy: Any, task: Task) -> Call:
         pass_over(v["out"], v["bias"], v["out"])
         cupy.add(v["out"], v["residual"], out=v["out"])
 
-    return Call(enqueue=enqueue, wait=cupy.cuda.get_current_stream().synchronize, fetch=v["out"].get)
+    call = Call(enqueue=enqueue, wait=cupy.cuda.get_current_stream().synchronize, fetch=v["out"].get)
+    return with_cupy(cupy, call)

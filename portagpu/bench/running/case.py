@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
 from typing import Any, Protocol
 
 from portagpu.bench.method.plan import Method
 from portagpu.bench.method.turns import Call, Player
 from portagpu.bench.records.cell import Memory, Role
 from portagpu.bench.records.workload import Workload
-from portagpu.device import DeviceRecord
+from portagpu.device import DeviceRecord, DeviceType
 from portagpu.runtime.execution.context import Context
 
 Timing = Callable[[Call, Method, Callable[[], object]], Player]
@@ -67,20 +69,44 @@ class Entry:
     workload: Workload | None = None  # where it is known before; needed with an obstacle
 
 
+class Sizes(Enum):
+    """Of which kind of device the sizes are; devices that are to be compared need the same."""
+
+    OWN = "own"
+    CPUS = "cpus"
+    GPUS = "gpus"
+
+
+class Peers(Enum):
+    """With whom PortaGPU is compared; each implementation costs seconds of every workload."""
+
+    VENDOR = "vendor"  # the library of the device's maker; where there is none for a workload, others
+    ALL = "all"
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """What all suites are asked for.
 
-    ``quick``: fewer workloads; ``small``: sizes that show only whether all works. ``cold``: with cold caches, too.
+    ``quick``: fewer workloads; ``small``: sizes that show only whether all works. ``sizes``: those of which kind of
+    device, if not its own. ``cold``: with cold caches, too.
     ``core_types``: on CPUs, OpenBLAS with each of its core types in child processes. ``seed``: of random operands.
+    ``clblast_tuned``: the folder with files of CLBlast's tuners.
     """
 
     quick: bool = False
     small: bool = False
+    sizes: Sizes = Sizes.OWN
     cold: bool = False
     core_types: bool = True
     seed: int = 0
-    extra: dict[str, Any] = field(default_factory=dict)
+    peers: Peers = Peers.VENDOR
+    clblast_tuned: Path | None = None
+
+    def are_large(self, device: DeviceRecord) -> bool:
+        """Whether a device is measured with sizes that fill a large GPU."""
+        return self.sizes is Sizes.GPUS or (self.sizes is Sizes.OWN and device.device_type is not DeviceType.CPU)
 
 
 class Suite(Protocol):
@@ -93,4 +119,4 @@ class Suite(Protocol):
         """What is measured on a device, in the order of tables."""
 
 
-__all__ = ["Case", "Contender", "Entry", "Options", "Suite", "Timing"]
+__all__ = ["Case", "Contender", "Entry", "Options", "Peers", "Sizes", "Suite", "Timing"]

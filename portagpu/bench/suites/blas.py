@@ -1,8 +1,9 @@
 """BLAS routines, factorisations, batches and a product with an epilogue, beside their peers.
 
 On GPUs the peers are cuBLAS and cuSOLVER on device arrays. On CPUs SciPy on NumPy arrays, as it comes and with its
-OpenBLAS's best core type (in a child process, `portagpu.bench.peers.core_types`), and CLBlast on device arrays. A
-product with an epilogue is compared with the plain product, and with three calls.
+OpenBLAS's best core type (in a child process, `portagpu.bench.peers.core_types`). With all peers, CLBlast on device
+arrays, torch for factorisations, and the memory's rate. A product with an epilogue is compared with the plain product,
+and with three calls.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from typing import Any
 
 from portagpu.bench.device_clock import clock_of
 from portagpu.bench.method.turns import Call
-from portagpu.bench.peers import core_types
+from portagpu.bench.peers import clblast_library, core_types
 from portagpu.bench.peers.cupy_kernels import cupy_for
+from portagpu.bench.peers.foreign_errors import told
 from portagpu.bench.records.cell import Memory, Role
 from portagpu.bench.records.workload import Unit, Workload
-from portagpu.bench.routines import clblast, cublas, epilogue, memory_rate
+from portagpu.bench.routines import clblast, cublas, epilogue, memory_rate, torch_solvers
 from portagpu.bench.routines.task import Task, call_of, copies, scipy_call
 from portagpu.bench.routines.tasks import PEER_IN_A_CHILD, TASKS
-from portagpu.bench.running.case import Case, Contender, Entry, Options
+from portagpu.bench.running.case import Case, Contender, Entry, Options, Peers
 from portagpu.device import DeviceRecord, DeviceType
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
@@ -31,7 +33,8 @@ from portagpu.runtime.execution.context import Context
 name = "blas"
 summary = "BLAS 1 to 3, factorisations, batches, a product with an epilogue"
 _PLAIN = "the plain product of PortaGPU"
-_Prepare = Callable[[Task, Context], Call]
+_QUICK = ("axpy", "dot", "gemv", "symv", "trsv", "syrk", "trsm", "potrf", "getrf")
+_OF_SOLVER = ("potrf", "getrf", "potrf-batch")
 
 
 def entries(
@@ -42,10 +45,12 @@ def entries(
     sizes: tuple[int, ...] = (),
 ) -> Iterator[Entry]:
     """The routines on a device; ``names``, ``dtypes`` and ``sizes`` in place of those that `TASKS` tells for it."""
-    for routine in names or TASKS:
+    wanted = dtypes or (("float32",) if options.quick else ())
+    for routine in names or (_QUICK if options.quick else TASKS):
         entry = TASKS[routine]
-        for dtype in entry.dtypes_on(device, dtypes):
-            for n in sizes or entry.sizes(device, small=options.small):
+        own = entry.small if options.small else entry.on_gpus if options.are_large(device) else entry.on_cpus
+        for dtype in entry.dtypes_on(device, wanted):
+            for n in sizes or own:
                 yield Entry(
                     path=f"{name}/{routine}/{dtype}/{n}",
                     make=partial(_cases, entry.make, n, dtype, options),
@@ -54,14 +59,15 @@ def entries(
 
 def _cases(make: Callable[[int, str], Task], n: int, dtype: str, options: Options, context: Context) -> Iterator[Case]:
     made = make(n, dtype)
-    found = _contenders(made, context)
+    found = _chosen(_contenders(made, options, context), options.peers)
     for memory in found:
         contenders = [
             Contender(implementation="PortaGPU", role=Role.OURS, prepare=partial(own_call, made, memory, context)),
             *found[memory],
         ]
-        if memory is Memory.HOST and options.core_types and made.name != "epilogue":
-            contenders += _best_core_type(made, found[memory][0])
+        first = next((one for one in found[memory] if one.role is Role.VENDOR), None)
+        if memory is Memory.HOST and options.core_types and first is not None:
+            contenders += _best_core_type(made, first)
         yield Case(
             workload=workload_of(made, n),
             memory=memory,
@@ -85,34 +91,65 @@ def own_call(made: Task, memory: Memory, context: Context) -> Call:
     return call_of(function, made, arrays, context.synchronize, clock_of(context))
 
 
-def _contenders(made: Task, context: Context) -> dict[Memory, list[Contender]]:
+def _chosen(found: dict[Memory, list[Contender]], peers: Peers) -> dict[Memory, list[Contender]]:
+    """Of all contenders those that are wanted: without any, ours is measured where the first ones would be."""
+    if peers is Peers.ALL:
+        return found
+    of_vendors = {memory: [one for one in some if one.role is Role.VENDOR] for memory, some in found.items()}
+    of_vendors = {memory: some for memory, some in of_vendors.items() if some} or found
+    return of_vendors if peers is Peers.VENDOR else {next(iter(of_vendors)): []}
+
+
+def _contenders(made: Task, options: Options, context: Context) -> dict[Memory, list[Contender]]:
     """The peers of a task, by the memory that they use."""
-    device = context.device
     if made.name == "epilogue":
         return _of_epilogue(made, context)
-    if device.device_type is not DeviceType.CPU:
-        return {Memory.DEVICE: _of_gpu(made, context)}
-    found: dict[Memory, list[Contender]] = {Memory.HOST: []}
-    if importlib.util.find_spec("scipy") is not None:
-        label = made.on_numpy.name if made.on_numpy else f"SciPy {importlib.import_module('scipy').__version__}"
-        found[Memory.HOST].append(_peer(label, Role.VENDOR, lambda: scipy_call(made)))
-    if made.unit == "GB/s":
-        label = f"the memory: NumPy in {memory_rate.cores()} threads"
-        found[Memory.HOST].append(
-            Contender(implementation=label, role=Role.PEER, prepare=lambda: memory_rate.prepare(made), is_checked=False)
-        )
-    theirs = _clblast()
-    if theirs is not None and made.name in clblast.ROUTINES:
-        found[Memory.DEVICE] = [_peer("CLBlast", Role.PEER, lambda: clblast.prepare(theirs, made, context))]
+    if context.device.device_type is not DeviceType.CPU:
+        return {Memory.DEVICE: [*_of_gpu(made, options, context), *_of_clblast(made, options, context)]}
+    found = {Memory.HOST: _of_cpu(made), Memory.DEVICE: _of_clblast(made, options, context)}
     return {memory: peers for memory, peers in found.items() if peers} or {Memory.HOST: []}
 
 
-def _of_gpu(made: Task, context: Context) -> list[Contender]:
-    cupy = cupy_for(context.device)
-    if cupy is None:
+def _of_cpu(made: Task) -> list[Contender]:
+    found = []
+    if importlib.util.find_spec("scipy") is not None:
+        label = made.on_numpy.name if made.on_numpy else f"SciPy {importlib.import_module('scipy').__version__}"
+        found.append(_peer(label, Role.VENDOR, lambda: scipy_call(made)))
+    if made.unit == "GB/s":
+        label = f"the memory: NumPy in {memory_rate.cores()} threads"
+        found.append(
+            Contender(implementation=label, role=Role.PEER, prepare=lambda: memory_rate.prepare(made), is_checked=False)
+        )
+    return found
+
+
+def _of_clblast(made: Task, options: Options, context: Context) -> list[Contender]:
+    """CLBlast as it comes, and with its tuners' results."""
+    library = clblast_library.opened()
+    if library is None or made.name not in clblast.ROUTINES:
         return []
-    library = _cublas(cupy)
-    return [_peer(f"cuBLAS of CuPy {cupy.__version__}", Role.VENDOR, lambda: cublas.prepare(library, made))]
+    label = clblast_library.label()
+    folders = {label: None, **({f"{label}, tuned": options.clblast_tuned} if options.clblast_tuned else {})}
+    return [
+        _peer(name, Role.PEER, partial(clblast.prepare, library, made, context, folder))
+        for name, folder in folders.items()
+    ]
+
+
+def _of_gpu(made: Task, options: Options, context: Context) -> list[Contender]:
+    """The libraries of the GPU's maker: through CuPy, else, for factorisations, through torch."""
+    cupy = cupy_for(context.device)
+    found = []
+    if cupy is not None:
+        library = "cuSOLVER" if made.name in _OF_SOLVER else "cuBLAS"
+        label = f"{library} of CuPy {cupy.__version__}"
+        found.append(_peer(label, Role.VENDOR, told(lambda: cublas.prepare(_cublas(cupy), made))))
+    if made.name in torch_solvers.ROUTINES and (cupy is None or options.peers is Peers.ALL):
+        role = Role.PEER if found else Role.VENDOR
+        for place in torch_solvers.places(context.device):
+            label = f"torch.linalg {place.version}"
+            found.append(_peer(label, role, told(partial(torch_solvers.prepare, place, made))))
+    return found
 
 
 def _of_epilogue(made: Task, context: Context) -> dict[Memory, list[Contender]]:
@@ -151,11 +188,6 @@ def _best_core_type(made: Task, first: Contender) -> list[Contender]:
             ],
         )
     ]
-
-
-@cache
-def _clblast() -> Any:
-    return clblast.opened()
 
 
 @cache

@@ -1,8 +1,7 @@
 """Products of matrices: PortaGPU's `matmul` beside what is installed.
 
 Operands are random; every result is verified by Freivalds' check against float64 before the cell gets a number, and so
-is each peer's in the same arithmetic. On a GPU all are device arrays; on a CPU NumPy arrays, and device arrays beside
-CLBlast.
+is each peer's in the same arithmetic. Contenders of a case have their operands in one kind of memory.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ import numpy as np
 
 from portagpu.bench import problems
 from portagpu.bench.peers import core_types
-from portagpu.bench.peers.products import Matrix, Peer, blas_problem, peers_for
+from portagpu.bench.peers.products import Matrix, Peer, all_peers, blas_problem, peers_for
 from portagpu.bench.problems import missing, shape_text
 from portagpu.bench.products import checker, own_call
 from portagpu.bench.records.cell import Memory, Role
 from portagpu.bench.records.workload import Unit, Workload
-from portagpu.bench.running.case import Case, Contender, Entry, Options
+from portagpu.bench.running.case import Case, Contender, Entry, Options, Peers
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.engine import plan_of
 from portagpu.blas.gemm.selection.choice import explain
@@ -29,13 +28,14 @@ from portagpu.runtime.execution.context import Context
 
 name = "gemm"
 summary = "products of matrices, in every dtype and precision"
+_ON_GPUS, _ON_CPUS = (256, 512, 1024, 2048, 4096), (256, 512, 1024, 2048)
 Products = Callable[[DeviceRecord], Iterable[Problem]]
 
 
 def entries(device: DeviceRecord, options: Options, products: Products | None = None) -> Iterator[Entry]:
     """The products that are measured on a device, ``products(device)`` if those are named."""
     assert device.capabilities is not None
-    chosen = (products or (lambda one: default_problems(one, quick=options.quick, small=options.small)))(device)
+    chosen = (products or (lambda one: default_problems(one, options)))(device)
     for problem in chosen:
         workload = workload_of(problem)
         yield Entry(
@@ -46,17 +46,17 @@ def entries(device: DeviceRecord, options: Options, products: Products | None = 
         )
 
 
-def default_problems(device: DeviceRecord, *, quick: bool = False, small: bool = False) -> list[Problem]:
+def default_problems(device: DeviceRecord, options: Options) -> list[Problem]:
     """What a device is measured with: squares, and all sets of `portagpu.bench.problems` where there is time."""
     assert device.capabilities is not None
-    sizes = (90, 100) if small else default_sizes(device)
+    sizes = (90, 100) if options.small else _ON_GPUS if options.are_large(device) else _ON_CPUS
     kinds = [("float32", ""), ("float64", "")]
-    return problems.combined(map(problems.square, sizes[-2:] if quick else sizes), kinds)
+    return problems.combined(map(problems.square, sizes[-2:] if options.quick else sizes), kinds)
 
 
 def default_sizes(device: DeviceRecord) -> tuple[int, ...]:
     """Sizes of the matrix."""
-    return (256, 512, 1024, 2048, 4096) if device.device_type is DeviceType.GPU else (256, 512, 1024, 2048)
+    return _ON_GPUS if device.device_type is DeviceType.GPU else _ON_CPUS
 
 
 def workload_of(problem: Problem) -> Workload:
@@ -77,11 +77,14 @@ def _cases(context: Context, problem: Problem, options: Options) -> Iterator[Cas
     a = operand(generator, problem, problem.m, problem.k, "C")
     b = operand(generator, problem, problem.k, problem.n, "C")
     check = checker(problem, a, b)
+    is_gpu = context.device.device_type is not DeviceType.CPU
     peers = peers_for(context.device)
+    if options.peers is Peers.ALL or (is_gpu and peers[0].memory is Memory.HOST):  # no library of its maker
+        peers = all_peers(context, options.clblast_tuned)
     for memory in dict.fromkeys(peer.memory for peer in peers):
-        own = [peer for peer in peers if peer.memory is memory]
+        own = [peer for peer in peers if peer.memory is memory] if options.peers is not Peers.NONE else []
         contenders = [_ours(context, problem, a, b, memory), *(_theirs(problem, peer, a, b) for peer in own)]
-        if memory is Memory.HOST and options.core_types and context.device.device_type is DeviceType.CPU:
+        if own and memory is Memory.HOST and options.core_types and not is_gpu:
             contenders += _best_core_type(problem, own[0])
         yield Case(workload=workload_of(problem), memory=memory, contenders=tuple(contenders), check=check)
 

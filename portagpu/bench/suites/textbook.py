@@ -1,21 +1,18 @@
-"""Textbook kernels beside CuPy's `RawKernel` with the same text in CUDA C."""
+"""Textbook kernels beside the same text in CUDA C, OpenCL C and other languages (`portagpu.bench.textbook.rivals`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
-
-import numpy as np
 
 from portagpu import cuda
 from portagpu.bench.device_clock import clock_of
 from portagpu.bench.method.turns import Call
-from portagpu.bench.peers.cupy_kernels import cupy_for
 from portagpu.bench.records.cell import Memory, Role
 from portagpu.bench.records.workload import Unit, Workload
-from portagpu.bench.running.case import Case, Contender, Entry, Options
-from portagpu.bench.textbook import cuda_texts, shared_tasks, tasks
+from portagpu.bench.running.case import Case, Contender, Entry, Options, Peers
+from portagpu.bench.textbook import shared_tasks, tasks
+from portagpu.bench.textbook.rivals import of_numpy, of_opencl, of_other_languages, of_the_maker
 from portagpu.bench.textbook.tasks import Task
 from portagpu.device import DeviceRecord, DeviceType
 from portagpu.runtime.execution.context import Context
@@ -48,30 +45,45 @@ def entries(device: DeviceRecord, options: Options, names: Iterable[str] = ()) -
     """The kernels on a device, ``names`` of them if any are named."""
     for kernel in names or TASKS:
         make, on_gpu, on_cpu, least = TASKS[kernel]
-        n = least if options.small else on_gpu if device.device_type is DeviceType.GPU else on_cpu
-        yield Entry(path=f"{name}/{kernel}/{n}", make=partial(_cases, kernel, make, n))
+        n = least if options.small else on_gpu if options.are_large(device) else on_cpu
+        yield Entry(path=f"{name}/{kernel}/{n}", make=partial(_cases, kernel, make, n, options))
 
 
-def _cases(kernel: str, make: Callable[[int], Task], n: int, context: Context) -> Iterator[Case]:
+def _cases(kernel: str, make: Callable[[int], Task], n: int, options: Options, context: Context) -> Iterator[Case]:
     made = make(n)
-    cupy = cupy_for(context.device)
-    contenders = [_ours(made, context)]
-    if cupy is not None:
-        contenders.append(
-            Contender(
-                implementation=f"CuPy {cupy.__version__} RawKernel, the same text in CUDA C",
-                role=Role.VENDOR,
-                prepare=lambda: _raw_kernel(cupy, made),
-            )
-        )
-    workload = Workload(suite=name, name=kernel, arithmetic="", size=str(n), unit=Unit.MICROSECONDS)
-    yield Case(workload=workload, memory=Memory.DEVICE, contenders=tuple(contenders), check=made.error)
+    workload = Workload(
+        suite=name,
+        name=kernel,
+        arithmetic="",
+        size=str(n),
+        unit=Unit.MICROSECONDS,
+        flops=made.flops,
+        nbytes=made.nbytes,
+    )
+    for memory, rivals in _rivals(made, options.peers, context).items():
+        contenders = (_ours(made, memory, context), *rivals)
+        yield Case(workload=workload, memory=memory, contenders=contenders, check=made.error)
 
 
-def _ours(made: Task, context: Context) -> Contender:
-    """The kernel in the dialect."""
+def _rivals(made: Task, peers: Peers, context: Context) -> dict[Memory, list[Contender]]:
+    """Who is measured beside the kernel, by the memory of the arrays."""
+    if peers is Peers.NONE:
+        return {Memory.DEVICE: []}
+    device = context.device
+    found = list(of_the_maker(made, device))
+    if peers is Peers.VENDOR:
+        return {Memory.DEVICE: found or [of_opencl(made, context)]}
+    on_device = [*found, *of_other_languages(made, device), of_opencl(made, context)]
+    on_host = list(of_numpy(made)) if device.device_type is DeviceType.CPU else []
+    return {Memory.DEVICE: on_device, **({Memory.HOST: on_host} if on_host else {})}
+
+
+def _ours(made: Task, memory: Memory, context: Context) -> Contender:
+    """The kernel in the dialect, on arrays of the device or of NumPy."""
 
     def prepare() -> Call:
+        if memory is Memory.HOST:
+            return _on_host(made)
         arrays = {label: cuda.to_device(array) for label, array in made.arrays.items()}
         arguments = tuple(arrays[a] if isinstance(a, str) else a for a in made.arguments)
         launch = made.kernel[made.grid, made.block]
@@ -85,23 +97,12 @@ def _ours(made: Task, context: Context) -> Contender:
     return Contender(implementation="PortaGPU", role=Role.OURS, prepare=prepare)
 
 
-def _raw_kernel(cupy: Any, made: Task) -> Call:
-    """The same in CUDA C, through CuPy."""
-    kernel_name = made.kernel.__name__
-    kernel = cupy.RawKernel(cuda_texts.program(kernel_name), kernel_name)
-    arrays = {label: cupy.asarray(_plain(array)) for label, array in made.arrays.items()}
-    given = tuple(arrays[a] if isinstance(a, str) else a for a in made.arguments)
-    arguments = (*given, *map(np.int32, made.sizes))
-    return Call(
-        enqueue=lambda: kernel(made.grid, made.block, arguments),
-        wait=cupy.cuda.get_current_stream().synchronize,
-        fetch=lambda: {label: cupy.asnumpy(array) for label, array in arrays.items()},
-    )
-
-
-def _plain(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """An array without records, which CuPy does not take."""
-    return array.view(np.uint64) if array.dtype.names else array
+def _on_host(made: Task) -> Call:
+    """A launch on NumPy's arrays, which is waited for."""
+    arrays = {label: array.copy() for label, array in made.arrays.items()}
+    arguments = tuple(arrays[a] if isinstance(a, str) else a for a in made.arguments)
+    launch = made.kernel[made.grid, made.block]
+    return Call(enqueue=lambda: launch(*arguments), fetch=lambda: arrays)
 
 
 __all__ = ["TASKS", "entries", "name", "summary"]

@@ -41,6 +41,8 @@ def _matmul(name: str, kernel: object, n: int) -> Task:
         arguments=("a", "b", "c"),
         sizes=(m, n, depth),
         error=error,
+        flops=2 * m * n * depth,  # a product and a sum for each term
+        nbytes=4 * (m * depth + depth * n + m * n),
     )
 
 
@@ -68,6 +70,10 @@ def n_body(n: int) -> Task:
         arguments=("bodies", "acceleration"),
         sizes=(n,),
         error=error,
+        # of a pair: 3 differences, 3 squares and 3 sums, a product and a quotient (the root is none), 3 products and
+        # sums; threads and bodies that fill the last block compute, too
+        flops=17 * (blocks_of(n, kernels.BODIES) * kernels.BODIES) ** 2,
+        nbytes=28 * n,  # four numbers of a body are read, three are written
     )
 
 
@@ -89,20 +95,23 @@ def histogram(n: int) -> Task:
         arguments=("values", "counts"),
         sizes=(n,),
         error=error,
+        flops=n,  # the product that finds an element's bin; counts are integers
+        nbytes=4 * n + 8 * bins,  # values are read, counts are read and written
     )
 
 
 def sum_blocks(n: int) -> Task:
     """Partial sums of blocks, by a tree in shared memory."""
-    return _sum("block reduction", kernels.sum_blocks, n, 1)
+    return _sum("block reduction", kernels.sum_blocks, n, 1, kernels.THREADS - 1)
 
 
 def sum_warps(n: int) -> Task:
     """Partial sums of warps, by shuffles."""
-    return _sum("warp reduction", kernels.sum_warps, n, kernels.THREADS // 32)
+    return _sum("warp reduction", kernels.sum_warps, n, kernels.THREADS // 32, 5 * kernels.THREADS)
 
 
-def _sum(name: str, kernel: object, n: int, sums: int) -> Task:
+def _sum(name: str, kernel: object, n: int, sums: int, tree: int) -> Task:
+    """``sums`` of a block, and how many additions of threads' sums there are in one."""
     values = random(n)
     blocks = min(_SUM_BLOCKS, blocks_of(n, kernels.THREADS))
 
@@ -123,6 +132,8 @@ def _sum(name: str, kernel: object, n: int, sums: int) -> Task:
         arguments=("values", "partial"),
         sizes=(n,),
         error=error,
+        flops=n + blocks * tree,  # each element is added to a thread's sum, then threads' sums to each other
+        nbytes=4 * n + 4 * blocks * sums,
     )
 
 
@@ -145,6 +156,8 @@ def bitonic_blocks(n: int) -> Task:
         arguments=("source", "target"),
         sizes=(),
         error=error,
+        flops=0,  # comparisons are none
+        nbytes=8 * n,
     )
 
 

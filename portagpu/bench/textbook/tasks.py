@@ -23,6 +23,11 @@ class Task:
 
     ``arguments`` are names of arrays and numbers; CUDA C gets ``sizes`` behind them. ``error`` tells of the arrays
     after one launch on fresh ones how far the result is off, relative to what is allowed: at most 1 if it is right.
+
+    ``flops`` of a launch are counted as `portagpu.dispatch.work.Work` does: sums, differences, products and quotients
+    of floats are one each; roots and transcendental functions are none. ``nbytes``: each element that the kernel must
+    read or write, once for reading and once for writing: what a perfect cache would move. None where that depends on
+    the values.
     """
 
     name: str
@@ -34,6 +39,8 @@ class Task:
     arguments: tuple[Any, ...]
     sizes: tuple[int, ...]
     error: Callable[[Found], float]
+    flops: float | None = None
+    nbytes: float | None = None
 
 
 def random(shape: Any, dtype: Any = np.float32, low: float = 0.0, high: float = 1.0) -> Array:
@@ -79,6 +86,8 @@ def _saxpy(name: str, kernel: Any, n: int, blocks: int) -> Task:
         arguments=(a, "x", "y"),
         sizes=(n,),
         error=lambda found: off(found["y"], 2.5 * x.astype(np.float64) + y, 4 * EPS * 3.5),
+        flops=2 * n,  # a product and a sum for each element
+        nbytes=12 * n,  # x and y are read, y is written
     )
 
 
@@ -103,6 +112,8 @@ def stencil(n: int) -> Task:
         arguments=("old", "new"),
         sizes=(n, n),
         error=error,
+        flops=6 * (n - 2) ** 2,  # three sums around, two products, one sum more; the border has none
+        nbytes=4 * (n * n - 4) + 4 * (n - 2) ** 2,  # all but the corners are read; the border is not written
     )
 
 
@@ -120,6 +131,8 @@ def transpose(n: int) -> Task:
         arguments=("source", "target"),
         sizes=(rows, columns),
         error=lambda found: 0.0 if np.array_equal(found["target"], source.T) else math.inf,
+        flops=0,
+        nbytes=8 * rows * columns,
     )
 
 
@@ -154,6 +167,8 @@ def black_scholes(n: int) -> Task:
         arguments=(*arrays, np.float32(rate), np.float32(volatility), "call", "put"),
         sizes=(n,),
         error=error,
+        flops=25 * n,  # spread 1, d1 7, d2 1, discount 2, four times 2 beside the error function, 3 for each price
+        nbytes=20 * n,  # three numbers are read, two are written
     )
 
 
@@ -182,6 +197,7 @@ def mandelbrot(n: int) -> Task:
         arguments=(left, top, step, "image", np.int32(most)),
         sizes=(rows, columns),
         error=error,
+        nbytes=4 * rows * columns,  # the image is written; how many iterations there are, the fractal says
     )
 
 
@@ -206,6 +222,8 @@ def chain(n: int) -> Task:
         arguments=("x", "y"),
         sizes=(n,),
         error=error,
+        flops=2 * kernels.STEPS * n,  # a product and a sum for each step
+        nbytes=16 * n,  # float64: x is read, y is written
     )
 
 
@@ -243,6 +261,8 @@ def pi(n: int) -> Task:
         arguments=("states", "inside", np.int32(samples)),
         sizes=(n,),
         error=error,
+        flops=5 * samples * n,  # of a point: two products that scale it, two squares, their sum
+        nbytes=36 * n,  # states of 16 bytes are read and written, a count is written
     )
 
 

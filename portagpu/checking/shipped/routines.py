@@ -20,7 +20,6 @@ _BAND = 7  # rows of banded storage
 _BATCH = (1000, 16)  # matrices, and their rows
 _BANDED = ("gbmv", "sbmv", "hbmv", "tbmv", "tbsv")
 _HALVES = ("matmul", "matvec", "vecmat", "axpy", "scal", "norm", "vecdot")  # of `linalg`, which take float16, too
-_FACTORED = ("lu", "piv", "qr", "tau")
 
 
 def cases(caps: Capabilities) -> Iterator[Case]:
@@ -56,28 +55,36 @@ def _call(function: Callable[..., Any], n: int) -> None:
     function(**given)
 
 
+_NUMBERS = {"k": _BAND // 2, "kl": 2, "ku": 2, "alpha": 2.0, "beta": 0.5, "s": 0.5, "d1": 1.0, "d2": 2.0}
+_NUMBERS |= {"x1": 1.0, "y1": 2.0}
+_WORDS = {"side": "L", "trans": "N", "lwork": None}
+_SIZES_OF = ("m", "n")
+_VECTORS, _MATRICES = ("x", "y", "tau"), ("a", "b", "c", "lu")
+PARAMETERS = frozenset({*_NUMBERS, *_WORDS, *_SIZES_OF, *_VECTORS, *_MATRICES, "ap", "param", "piv"})
+"""Names of parameters that have values here."""
+
+
 def _argument(parameter: str, routine: str, n: int, dtype: np.dtype[Any]) -> Any:
     """What a parameter of this name takes; letters of the routine's name decide where that differs."""
-    banded = routine[1:] in _BANDED
-    numbers = {"n": n, "m": n, "k": _BAND // 2, "kl": 2, "ku": 2, "alpha": 2.0, "beta": 0.5, "s": 0.5}
-    numbers |= {"d1": 1.0, "d2": 2.0, "x1": 1.0, "y1": 2.0}
-    if parameter in numbers:
-        return numbers[parameter]
+    assert parameter in PARAMETERS, (routine, parameter)
     if routine.endswith("rotg"):
         return 1.0
-    if routine.endswith("scal") and parameter == "a":
-        return 2.0
-    if parameter == "c" and routine.endswith("rot"):
+    if (routine.endswith("scal") and parameter == "a") or (routine.endswith("rot") and parameter == "c"):
         return 0.5
+    if parameter in _SIZES_OF:
+        return n
+    if parameter in _NUMBERS or parameter in _WORDS:
+        return {**_NUMBERS, **_WORDS}[parameter]
     if parameter == "param":
         return np.array([-1, 1, 2, 3, 4], dtype)
-    if parameter in ("x", "y", "tau"):
-        return _array(n, dtype)
     if parameter == "piv":
         return _array(n, np.int32)
     if parameter == "ap":
         return _array(n * (n + 1) // 2, dtype)
-    return _array((_BAND, n) if banded and parameter == "a" else (n, n), dtype)
+    if parameter in _VECTORS:
+        return _array(n, dtype)
+    banded = routine[1:] in _BANDED and parameter == "a"
+    return _array((_BAND, n) if banded else (n, n), dtype)
 
 
 def _solve(function: Callable[..., Any], dtype: str, batch: tuple[int, ...]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import linecache
 import math
 import multiprocessing
 import os
 import queue
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -21,6 +23,8 @@ from portagpu.checking.shipped.launches import Case, CaseEnded, Launched, launch
 from portagpu.dispatch.offline import OfflineKernel, compiled_source
 from portagpu.errors import LaunchConfigError, UnsupportedError
 from portagpu.ir.types import ConstantType
+from portagpu.package_stamp import FOLDER
+from portagpu.source import Span
 
 _POLL_S = 0.2
 Found = Result | Note
@@ -149,8 +153,20 @@ def _ended(one: CaseEnded, target: OfflineTarget) -> Found:
     if not isinstance(error, LaunchConfigError | UnsupportedError):
         text = f"{type(error).__name__}: {error}".partition("\n")[0]
         return Note(target=target, group=one.group, case=one.case, message=f"ended early in the dry run: {text}")
-    problem = Problem(
-        rule="missing-feature", level="error", message=f"{one.case}: {error.message}", span=error.span, hint=error.hint
-    )
-    subject = Subject(kernel="", group=one.group, case=one.case, span=error.span)
+    span = error.span or _place(error)
+    text = f"{one.case}: {error.message}"
+    problem = Problem(rule="missing-feature", level="error", message=text, span=span, hint=error.hint)
+    subject = Subject(kernel="", group=one.group, case=one.case, span=span)
     return Result(subject=subject, target=target, status=Status.UNSUPPORTED, problems=(problem,))
+
+
+def _place(error: Exception) -> Span | None:
+    """The line of a program, outside the package, that an error came from."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(FOLDER)]
+    if not frames:
+        return None
+    text = linecache.getline(frames[-1].filename, frames[-1].lineno or 0).rstrip("\n")
+    begin = len(text) - len(text.lstrip())
+    return Span(
+        filename=frames[-1].filename, line=frames[-1].lineno or 1, column=begin, end_column=len(text), text=text
+    )

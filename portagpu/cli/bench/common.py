@@ -22,8 +22,9 @@ from portagpu.bench.records.cell import Status
 from portagpu.bench.records.files import load, save
 from portagpu.bench.records.run import Run
 from portagpu.bench.running import session
-from portagpu.bench.running.case import Entry, Options
+from portagpu.bench.running.case import Entry, Options, Peers, Sizes
 from portagpu.bench.running.selection import matches
+from portagpu.cli.choices import Choice
 from portagpu.cli.interruption import keep_in
 from portagpu.cli.options import check_writable
 from portagpu.cli.output import console as new_console
@@ -62,6 +63,14 @@ _OPTIONS = (
         help="workloads whose path has these parts, as float32/4096, or matches wildcards, as 'blas/*mv/*'",
     ),
     click.option("--quick", is_flag=True, help="fewer workloads, wider intervals, no energy"),
+    click.option(
+        "--sizes-of",
+        "sizes_of",
+        type=Choice([one.value for one in Sizes]),
+        default=Sizes.OWN.value,
+        show_default=True,
+        help="which kind of device; devices that are to be compared need the same sizes",
+    ),
     click.option("--small", is_flag=True, help="sizes that show only whether it works"),
     click.option("--cold", is_flag=True, help="also with cold caches: other data is written before each call"),
     click.option(
@@ -69,6 +78,19 @@ _OPTIONS = (
         default=True,
         show_default=True,
         help="on CPUs, also against OpenBLAS with its best core type, set by hand in child processes",
+    ),
+    click.option(
+        "--peers",
+        type=Choice([peers.value for peers in Peers]),
+        default=Peers.VENDOR.value,
+        show_default=True,
+        help="beside whom: the library of the device's maker; everything that is found; nobody",
+    ),
+    click.option(
+        "--clblast-tuned",
+        type=click.Path(path_type=Path, file_okay=False, exists=True),
+        envvar="PORTAGPU_CLBLAST_TUNED",
+        help="folder with JSON files of CLBlast's tuners: with --peers all, CLBlast also with their parameters",
     ),
     click.option("--seed", type=click.IntRange(0, 2**53), default=0, show_default=True, help="of random operands"),
     click.option("--label", default="", help="what this machine is called in tables; nothing else tells whose it is"),
@@ -102,8 +124,10 @@ def run_options(command: F) -> F:
         shared = ("selectors", "filters", "label", "resume", "output", "scheduler", "limit")
         given = {name: kwargs.pop(name) for name in shared}
         quick = kwargs.pop("quick")
-        names = ("small", "cold", "core_types", "seed")
-        options = Options(quick=quick, **{name: kwargs.pop(name) for name in names})
+        names = ("small", "cold", "core_types", "seed", "clblast_tuned")
+        peers = Peers(kwargs.pop("peers"))
+        sizes = Sizes(kwargs.pop("sizes_of"))
+        options = Options(quick=quick, peers=peers, sizes=sizes, **{name: kwargs.pop(name) for name in names})
         kwargs["wanted"] = Wanted(options=options, method=QUICK if quick else FULL, **given)
         return command(*args, **kwargs)
 

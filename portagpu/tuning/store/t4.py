@@ -1,8 +1,8 @@
 """Tuning results in T4, the open form for results of autotuners that Kernel Tuner and others write and read.
 
-A file has the results of one tunable on one device; times in it are milliseconds, as Kernel Tuner's are. T4 has no place
-for the problem that a configuration was measured with, for the tunable's version and for why a configuration failed:
-they are measurements with these names.
+A file has the results of one tunable on one device; times in it are milliseconds, as Kernel Tuner's are. T4 has no
+place for the problem that a configuration was measured with, for the tunable's version and for why a configuration
+failed: they are measurements with these names.
 """
 
 from __future__ import annotations

@@ -137,6 +137,39 @@ def horner(coefficients, x):
     return total
 
 
+@cuda.jit(device=True)
+def twice(x):
+    return x + x
+
+
+@cuda.jit(device=True)
+def lower_bits(n):
+    return n & 7
+
+
+@cuda.jit(device=True)
+def beyond(x, limit):
+    return twice(x) * x > limit and lower_bits(cuda.grid(1)) < 8
+
+
+@cuda.jit
+def guarded(x, y):
+    """Device functions in conditions that decide what else is computed, and in each lane of a vector."""
+    i = cuda.grid(1)
+    if i >= y.size:
+        return
+    k = 0
+    while beyond(x[i], np.float32(k)) and x[i] * np.float32(2) > np.float32(k):
+        k += 1
+    y[i] = twice(x[i]) if beyond(x[i], np.float32(9)) or x[i] < np.float32(-2) else np.float32(k)
+
+
+@cuda.jit
+def twice_in_lanes(x, y):
+    v = cuda.vload(x, 0, 4)
+    cuda.vstore(cuda.float32x4(twice(v[0]), twice(v[1]), twice(v[2]), twice(v[3])), y, 0)
+
+
 @cuda.jit
 def polynomial(coefficients, x, y):
     i = cuda.grid(1)

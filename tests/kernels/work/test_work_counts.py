@@ -190,6 +190,44 @@ def test_a_device_function_of_float64(device, n, degree):
     assert (work.special, work.flops) == (n, 2 * steps + n)
 
 
+@pytest.mark.oclgrind
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=40))
+def test_device_functions_in_conditions(device, numbers):
+    x, add, mul, compare, loads = np.array(numbers, np.float32), 0, 0, 0, 0
+
+    def is_beyond(value, limit):
+        nonlocal add, mul, compare, loads
+        add, mul, compare, loads = add + 1, mul + 1, compare + 1, loads + 1
+        return 2 * value * value > limit
+
+    for value in numbers:
+        k = 0
+        while is_beyond(value, k):
+            mul, compare, loads = mul + 1, compare + 1, loads + 1
+            if not value * 2 > k:
+                break
+            k += 1
+        found = is_beyond(value, 9)
+        if not found:
+            compare, loads = compare + 1, loads + 1
+        if found or value < -2:
+            add, loads = add + 1, loads + 1
+    work = kernels.guarded[blocks(x.size, 32), 32].count_work(x, np.zeros_like(x))
+    check(
+        work,
+        operations={"float32": {"add": add, "mul": mul, "compare": compare} if mul else {}},
+        loaded=4 * loads,
+        stored=x.nbytes,
+        read=x.nbytes,
+        written=x.nbytes,
+    )
+
+
+def test_a_function_in_each_lane(device):
+    work = kernels.twice_in_lanes[1, 1].count_work(ones(4), ones(4))
+    check(work, operations={"float32": {"add": 4}}, loaded=16, stored=16, read=16, written=16)
+
+
 @pytest.mark.parametrize(("dtype", "real"), ((np.complex64, "float32"), (np.complex128, "float64")))
 def test_complex_numbers(device, dtype, real):
     n, size = 37, np.dtype(dtype).itemsize

@@ -1,0 +1,68 @@
+"""Calls of libraries with a runtime of their own: its events as a clock, and its kernels to fill the caches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from portagpu.bench.method.turns import Call
+from portagpu.bench.running.cold_caches import LEAST_BYTES
+
+
+def with_cupy(cupy: Any, call: Call) -> Call:
+    """A call on CuPy's current stream."""
+
+    def clock(enqueue: Callable[[], None], wait: Callable[[], object]) -> float:
+        start, end = cupy.cuda.Event(), cupy.cuda.Event()
+        start.record()
+        start.synchronize()
+        enqueue()
+        end.record()
+        wait()
+        end.synchronize()
+        return float(cupy.cuda.get_elapsed_time(start, end)) / 1000
+
+    def flush() -> None:
+        memory = _of_cupy(cupy)
+        memory += 1
+        cupy.cuda.get_current_stream().synchronize()
+
+    return replace(call, clock=clock, flush=flush)
+
+
+def with_torch(torch: Any, kind: str, call: Call) -> Call:
+    """A call on the current stream of torch's GPU of a kind, "cuda" or "xpu"; one of the CPU has neither."""
+    if kind == "cpu":
+        return call
+    runtime = getattr(torch, kind)
+
+    def clock(enqueue: Callable[[], None], wait: Callable[[], object]) -> float:
+        start, end = runtime.Event(enable_timing=True), runtime.Event(enable_timing=True)
+        start.record()
+        start.synchronize()
+        enqueue()
+        end.record()
+        wait()
+        end.synchronize()
+        return float(start.elapsed_time(end)) / 1000
+
+    def flush() -> None:
+        _of_torch(torch, kind).add_(1)
+        runtime.synchronize()
+
+    return replace(call, clock=clock, flush=flush)
+
+
+@cache
+def _of_cupy(cupy: Any) -> Any:
+    return cupy.zeros(LEAST_BYTES // 4, cupy.float32)
+
+
+@cache
+def _of_torch(torch: Any, kind: str) -> Any:
+    return torch.zeros(LEAST_BYTES // 4, dtype=torch.float32, device=kind)
+
+
+__all__ = ["with_cupy", "with_torch"]
