@@ -106,6 +106,8 @@ def test_commands_can_be_given(text, tmp_path, monkeypatch):
             Path(word).write_text("", encoding="utf-8")
     command = cli
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        if command.name == "bench" and ".py" in words[0]:  # of the kernel that a file has by that name
+            words = ["kernel", *words]
         found = command.get_command(click.Context(command), words[0])
         assert found is not None, words
         command, words = found, words[1:]
