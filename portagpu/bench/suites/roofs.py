@@ -30,14 +30,14 @@ def entries(device: DeviceRecord, options: Options) -> Iterator[Entry]:
             path=workload.path,
             workload=workload,
             obstacle=arithmetic.obstacle(dtype, caps),
-            make=partial(_one, partial(arithmetic.case, dtype, options)),
+            make=partial(_one, options, partial(arithmetic.case, dtype, options)),
         )
     yield from _matrix_units(device, options)
     nbytes = memory.array_bytes(device, small=options.small)
     for stream in streams.KERNELS:
         yield Entry(
             path=memory.workload(stream, nbytes).path,
-            make=partial(_one, partial(memory.case, stream, options)),
+            make=partial(_one, options, partial(memory.case, stream, options)),
         )
     for level in levels.levels(device, options):
         workload = levels.workload(level, device, small=options.small)
@@ -45,10 +45,10 @@ def entries(device: DeviceRecord, options: Options) -> Iterator[Entry]:
             path=workload.path,
             workload=workload,
             obstacle=levels.obstacle(level, caps),
-            make=partial(_one, partial(levels.case, level, options)),
+            make=partial(_one, options, partial(levels.case, level, options)),
         )
     for size in chase.sizes(device, options):
-        yield Entry(path=chase.workload(size).path, make=partial(_one, partial(chase.case, size, options)))
+        yield Entry(path=chase.workload(size).path, make=partial(_one, options, partial(chase.case, size, options)))
 
 
 def _matrix_units(device: DeviceRecord, options: Options) -> Iterator[Entry]:
@@ -59,7 +59,7 @@ def _matrix_units(device: DeviceRecord, options: Options) -> Iterator[Entry]:
         for instruction in matrix_units.instructions(kind, caps):
             yield Entry(
                 path=matrix_units.workload(kind, instruction).path,
-                make=partial(_one, partial(matrix_units.case, kind, instruction, options)),
+                make=partial(_one, options, partial(matrix_units.case, kind, instruction, options)),
             )
         problem = matrix_units.problem_of(kind, small=options.small)
         if matrix_units.has_units(caps) and not missing(problem, caps):
@@ -71,8 +71,8 @@ def _matrix_units(device: DeviceRecord, options: Options) -> Iterator[Entry]:
             )
 
 
-def _one(make: partial[Case], context: Context) -> Iterator[Case]:
-    yield make(context)
+def _one(options: Options, make: partial[Case], context: Context) -> Iterator[Case]:
+    yield make(context).beside(options.peers)
 
 
 __all__ = ["entries", "name", "summary"]
