@@ -103,7 +103,8 @@ def common_rows(matrix: Matrix) -> list[int]:
     return [
         row
         for row in range(len(matrix.rows))
-        if all(one is not None and one.best_seconds is not None for one in matrix.row_places(row))
+        if not matrix.rows[row].is_roof
+        and all(one is not None and one.best_seconds is not None for one in matrix.row_places(row))
     ]
 
 
@@ -144,6 +145,8 @@ def _cascade(name: str, role: Role, problems: int, efficiencies: list[float]) ->
 
 def row_portability(places: Sequence[Place | None], view: View) -> float | None:
     """Our metric in one problem: by efficiencies against the best of all, or against roofs where those are viewed."""
+    if any(one is not None and one.row.is_roof for one in places):
+        return None
     if view.key == "roof":
         return portability([_of_roof(one, view) for one in places])
     names = {one.ours.implementation for one in places if one is not None and one.ours is not None}

@@ -80,6 +80,7 @@ function efficiency(place, name) {
 }
 
 function rowPortability(row, columns) {
+  if (data.rows[row].roof) return null;
   const found = columns.map((column) => grid[row][column]);
   if (data.views[state.view].key === "roof") {
     return portability(found.map((place) => {
@@ -96,7 +97,7 @@ function rowPortability(row, columns) {
 
 // why an implementation's portability is 0: the first problem that it does not run, and where
 function missing(rows, columns, name) {
-  for (const row of rows) {
+  for (const row of rows.filter((one) => !data.rows[one].roof)) {
     for (const column of columns) {
       const place = grid[row][column];
       if (!place || !timesOf(place).length || efficiency(place, name) !== 0) continue;
@@ -108,7 +109,7 @@ function missing(rows, columns, name) {
 }
 
 function cascades(rows, columns) {
-  const common = rows.filter((row) => columns.every((column) => grid[row][column] && timesOf(grid[row][column]).length));
+  const common = rows.filter((row) => !data.rows[row].roof && columns.every((column) => grid[row][column] && timesOf(grid[row][column]).length));
   const names = new Map();
   for (const row of common) {
     for (const column of columns) for (const one of grid[row][column].implementations) names.set(one.name, one.role);

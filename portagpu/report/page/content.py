@@ -68,7 +68,7 @@ def content(matrix: Matrix, compiled: Sequence[CompiledRow], view: View | None) 
 
 
 def _column(number: int, column: Column) -> dict[str, Any]:
-    rates = {"peaks": column.roofs.peaks, "bandwidths": column.roofs.bandwidths}
+    rates = {"peaks": column.roofs.peaks, "bandwidths": column.roofs.levels}
     return {
         "letter": letter(number),
         "short": visible(column.short, _LONGEST),
@@ -86,7 +86,7 @@ def _row(row: Row) -> dict[str, Any]:
     shown = {name: visible(text, _LONGEST) for name, text in named.items()}
     label = visible(row.label, _LONGEST)
     numbers = {"flops": work.flops, "bytes": work.nbytes}
-    return {**shown, "label": label, "unit": work.unit.value, "remark": row.remark, **numbers}
+    return {**shown, "label": label, "unit": work.unit.value, "remark": row.remark, "roof": row.is_roof, **numbers}
 
 
 def _cell(place: Place, numbers: tuple[int, int], texts: _Texts) -> list[Any]:
