@@ -51,4 +51,4 @@ class Visit:
     def close(self) -> None:
         """Close it; it must not have done anything wrong."""
         self.context.close()
-        assert not self.faults
+        assert self.faults == []

@@ -42,8 +42,7 @@ def content(matrix: Matrix, compiled: Sequence[CompiledRow], view: View | None) 
     """JSON for an element of HTML: no character of it can end the element."""
     texts = _Texts()
     cells = [_cell(place, numbers, texts) for numbers, place in sorted(matrix.places.items())]
-    with_vendor = any(VIEWS["vendor"].of(place).value is not None for place in matrix.places.values())
-    first = view.key if view is not None else "vendor" if with_vendor else "rate"
+    first = view.key if view is not None else _telling(matrix)
     data = {
         "view": list(VIEWS).index(first),
         "views": [
@@ -65,6 +64,14 @@ def content(matrix: Matrix, compiled: Sequence[CompiledRow], view: View | None) 
     }
     made = json.dumps(data, separators=(",", ":"), allow_nan=False)  # ASCII: no line ends that only JSON allows
     return made.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _telling(matrix: Matrix) -> str:
+    """The view that the page begins with: a share, if a part of the cells has it that is worth while."""
+    for key in ("vendor", "peer"):
+        if 4 * sum(VIEWS[key].of(place).value is not None for place in matrix.places.values()) > len(matrix.places):
+            return key
+    return "rate"
 
 
 def _column(number: int, column: Column) -> dict[str, Any]:
