@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from portagpu.bench.records.cell import Caches, Cell, Memory, Role, Status
 from portagpu.bench.records.run import Device, Machine
 from portagpu.bench.records.workload import Workload
-from portagpu.report.roofs import Roofs
+from portagpu.report.roofs import SUITE, Roofs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +35,11 @@ class Row:
     workload: Workload
     memory: Memory
     caches: Caches
+
+    @property
+    def is_roof(self) -> bool:
+        """Whether it is a probe of the device, which is compared with nobody's."""
+        return self.workload.suite == SUITE
 
     @property
     def remark(self) -> str:
@@ -97,7 +102,7 @@ def place(row: Row, column: Column, cells: tuple[Cell, ...]) -> Place:
         row=row,
         column=column,
         cells=cells,
-        ours=_shown(plain) or _shown(by_role[Role.OURS]),
+        ours=_shown(plain) or _shown(by_role[Role.OURS]) or _shown(by_role[Role.ROOF]),
         vendor=_shown(by_role[Role.VENDOR]),
         rival=_shown([*by_role[Role.VENDOR], *by_role[Role.PEER]]),
     )

@@ -132,7 +132,7 @@ def _matrix(columns: list[Column], together: list[list[_Part]], notes: list[str]
         for number, cells in found[key]:
             made = place(rows[key], columns[number], tuple(cells))
             known = places.get((row, number))
-            if known is not None:
+            if known is not None and not rows[key].is_roof:
                 notes.append(f"{rows[key].label} on {columns[number].title}: two runs have cells; one's are shown")
             if known is None or _worth(made) > _worth(known):
                 places[row, number] = made
@@ -148,10 +148,9 @@ def _matrix(columns: list[Column], together: list[list[_Part]], notes: list[str]
 def _by_problem(part: _Part) -> dict[Key, list[Cell]]:
     made: dict[Key, list[Cell]] = {}
     for cell in part.cells.values():
-        if cell.role is not Role.ROOF:
-            work = cell.workload
-            problem = (work.suite, work.name, work.arithmetic, work.size, work.unit)
-            made.setdefault((*problem, cell.memory, cell.caches), []).append(cell)
+        work = cell.workload
+        problem = (work.suite, work.name, work.arithmetic, work.size, work.unit)
+        made.setdefault((*problem, cell.memory, cell.caches), []).append(cell)
     return made
 
 

@@ -99,12 +99,19 @@ def cascades(matrix: Matrix) -> tuple[Cascade, ...]:
 
 
 def common_rows(matrix: Matrix) -> list[int]:
-    """The problems of which every device has a time by anybody."""
+    """The problems of which every device has a time by anybody, and some device one by others than us."""
     return [
         row
         for row in range(len(matrix.rows))
-        if all(one is not None and one.best_seconds is not None for one in matrix.row_places(row))
+        if _contested(matrix.row_places(row))
+        and all(one is not None and one.best_seconds is not None for one in matrix.row_places(row))
     ]
+
+
+def _contested(places: Sequence[Place | None]) -> bool:
+    """Whether anybody else has a time; probes of roofs compete with nobody."""
+    found = [one for one in places if one is not None and not one.row.is_roof]
+    return any(one.rival is not None and one.rival.seconds is not None for one in found)
 
 
 def device_efficiency(matrix: Matrix, rows: Sequence[int], column: int, implementation: str) -> float | None:
@@ -144,6 +151,10 @@ def _cascade(name: str, role: Role, problems: int, efficiencies: list[float]) ->
 
 def row_portability(places: Sequence[Place | None], view: View) -> float | None:
     """Our metric in one problem: by efficiencies against the best of all, or against roofs where those are viewed."""
+    if any(one is not None and one.row.is_roof for one in places):
+        return None
+    if view.key != "roof" and not _contested(places):
+        return None  # the fastest of one says nothing
     if view.key == "roof":
         return portability([_of_roof(one, view) for one in places])
     names = {one.ours.implementation for one in places if one is not None and one.ours is not None}

@@ -119,7 +119,7 @@ def _one_roofline(axes: Any, column: Column, points: list[tuple[Place, float, fl
     left, right = min(intensities) / 2, 4 * max(intensities)
     top = max([rate / 1e9 for rate in column.roofs.peaks.values()] + [y for *_, y in points])
     _draw_peaks(axes, column, left, right)
-    for name, rate in column.roofs.bandwidths.items():
+    for name, rate in column.roofs.levels.items():
         line = {"color": "#222222", "linewidth": 1.5} if name == "copy" else {"color": "#666666", "linestyle": "--"}
         end = min(right, top / (rate / 1e9))
         if end > left:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from portagpu.bench.records.cell import Cell
+from portagpu.bench.records.cell import Cell, Role
 from portagpu.report.matrix import Matrix, Place
 from portagpu.report.metrics import Summary, cascades, common_rows, summary
 from portagpu.report.text import UNSTEADY, absent, figure_text, mark, number
@@ -89,7 +89,7 @@ def _portability(matrix: Matrix) -> Iterator[str]:
     if len(matrix.columns) < 2:
         return
     rows = len(common_rows(matrix))
-    for found in cascades(matrix)[:1] if rows else ():
+    for found in [one for one in cascades(matrix)[:1] if one.role is Role.OURS] if rows else ():
         yield (
             f"Performance portability of {found.implementation}: {found.portabilities[-1]:.2f} on {len(found.devices)} "
             f"devices, over {number(rows)} problem{'s' if rows > 1 else ''} that all of them have; "

@@ -12,6 +12,14 @@ from dataclasses import dataclass, field
 from portagpu.bench.records.cell import Cell
 from portagpu.bench.records.workload import Unit, Workload
 
+SUITE = "roofs"
+"""The suite of probes: their rates are shown, and compared with nobody's."""
+
+MEMORY = "memory"
+"""What limits a problem whose bytes take longer than its operations."""
+
+_STREAMS = frozenset({"read", "write", "triad"})  # other ways through the same memory as "copy"
+
 UNIT_SUFFIX = " matrix unit"
 """Of the arithmetic of roofs that instructions of matrix units reach."""
 
@@ -34,6 +42,11 @@ class Roofs:
         return max(found, default=None)
 
     @property
+    def levels(self) -> dict[str, float]:
+        """The bandwidths that a plot shows: that of the memory, and those of what is nearer."""
+        return {name: rate for name, rate in self.bandwidths.items() if name not in _STREAMS}
+
+    @property
     def memory(self) -> float | None:
         """Bytes/s of the device's memory."""
         return self.bandwidths.get("copy")
@@ -45,6 +58,8 @@ class Roofs:
         as a rate.
         """
         times = []
+        if workload.unit is Unit.GFLOPS and not workload.arithmetic:
+            return "the arithmetic is not known"
         if workload.flops is not None and workload.arithmetic:
             peak = self.peak(workload.arithmetic)
             if peak is not None:
@@ -54,7 +69,7 @@ class Roofs:
         if workload.nbytes is not None:
             if self.memory is None:
                 return "no roof of the memory was measured"
-            times.append((workload.nbytes / self.memory, "memory"))
+            times.append((workload.nbytes / self.memory, MEMORY))
         return max(times, default="neither operations nor bytes are known")
 
 
@@ -76,4 +91,4 @@ def _raise_to(rates: dict[str, float], name: str, rate: float) -> None:
     rates[name] = max(rate, rates.get(name, 0.0))
 
 
-__all__ = ["UNIT_SUFFIX", "Roofs", "roofs"]
+__all__ = ["MEMORY", "SUITE", "UNIT_SUFFIX", "Roofs", "roofs"]

@@ -30,14 +30,14 @@ def show(console: Console, run: Run) -> None:
 
 def show_devices(console: Console, matrix: Matrix) -> None:
     """A table for each device: ours beside the vendor's library, the best peer and the roof."""
-    libraries = _libraries(matrix)
+    notes: list[str] = []
     for column, found in enumerate(matrix.columns):
         places = [one for one in matrix.column_places(column) if one is not None]
         if places:
-            console.print(_device_table(found, places, libraries))
+            console.print(_device_table(found, places, notes))
         if roofs := roofs_text(found):
             console.print(_plain(roofs), soft_wrap=True)
-    for index, name in enumerate(libraries, 1):
+    for index, name in enumerate(notes, 1):
         console.print(_plain(f"({index}) {name}"), soft_wrap=True)
     for remark in published.remarks(matrix):
         console.print(_plain(remark), soft_wrap=True)
@@ -83,27 +83,33 @@ def show_compiled(console: Console, rows: Sequence[CompiledRow]) -> None:
     console.print(table)
 
 
-def _device_table(column: Column, places: list[Place], libraries: list[str]) -> Table:
-    headings = ("problem", "", "ours", "vendor's", "ratio", "roof", "error", "library")
+def _device_table(column: Column, places: list[Place], notes: list[str]) -> Table:
+    """Rates beside the library's; what is longer than a word stands in the notes below, by its number."""
+    lines = [_device_line(place, notes) for place in places]
+    headings = ("problem", "", "ours", "library's", "ratio", "roof", "error", "by")
+    kept = [
+        n for n, name in enumerate(headings) if name not in ("roof", "error") or any(one[n] != "-" for one in lines)
+    ]
     table = Table(title=_plain(column.title), title_justify="left", caption_justify="left", **_STYLE)
-    for heading in headings:
-        left = heading in ("problem", "", "library")
-        least = 24 if heading == "problem" else None
+    for heading in (headings[n] for n in kept):
+        left = heading in ("problem", "", "by")
+        least = 20 if heading == "problem" else None
         table.add_column(heading, min_width=least, justify="left" if left else "right", overflow="fold")
-    table.caption = "error: the largest, relative to the tolerance"
-    for place in places:
-        table.add_row(*map(_plain, _device_line(place, libraries)))
+    if "error" in (headings[n] for n in kept):
+        table.caption = "error: the largest, relative to the tolerance"
+    for line in lines:
+        table.add_row(*(_plain(line[n]) for n in kept))
     return table
 
 
-def _device_line(place: Place, libraries: list[str]) -> tuple[str, ...]:
+def _device_line(place: Place, notes: list[str]) -> tuple[str, ...]:
     """The texts of a line; only our rate has its interval, since a terminal is narrow."""
     ours, other = place.ours, place.vendor or place.rival
     ratio = VIEWS["vendor" if place.vendor else "peer"].of(place)
     roof = VIEWS["roof"].of(place)
-    missing = [absent(cell) for cell in (ours, other) if cell is not None and cell.seconds is None]
-    library = f"({libraries.index(other.name) + 1})" if other is not None else ""
     error = ours.error if ours is not None else None
+    told = [other.name] if other is not None else []
+    told += [absent(cell) for cell in (ours, other) if cell is not None and cell.seconds is None]
     return (
         place.row.label,
         place.row.workload.unit.value,
@@ -112,13 +118,15 @@ def _device_line(place: Place, libraries: list[str]) -> tuple[str, ...]:
         "-" if ratio.value is None else f"{ratio.value:.2f}",
         "-" if roof.value is None else f"{roof.value:.2f}",
         "-" if error is None else f"{error:.2g}",
-        " ".join([library, *missing]).strip(),
+        " ".join(f"({_note(text, notes)})" for text in dict.fromkeys(told)),
     )
 
 
-def _libraries(matrix: Matrix) -> list[str]:
-    others = (one.vendor or one.rival for one in matrix.places.values())
-    return list(dict.fromkeys(other.name for other in others if other is not None))
+def _note(text: str, notes: list[str]) -> int:
+    """The number of a note, which is added where it is new."""
+    if text not in notes:
+        notes.append(text)
+    return notes.index(text) + 1
 
 
 def roofs_text(column: Column) -> str:

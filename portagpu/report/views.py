@@ -11,6 +11,10 @@ import numpy as np
 from portagpu.bench.method.statistics import CONFIDENCE, Samples, interval, resampled_medians
 from portagpu.bench.records.cell import Cell, Memory, Status
 from portagpu.report.matrix import Place
+from portagpu.report.roofs import MEMORY
+
+_BEYOND = 0.05
+"""By which a problem may be faster than its arithmetic's roof: probes err, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,22 +71,30 @@ def _cold_call(place: Place) -> Figure:
 
 
 def _of_vendor(place: Place) -> Figure:
+    if place.row.is_roof:
+        return Figure(why="a roof")
     return _ratio(place.ours, place.vendor, "no vendor library")
 
 
 def _of_rival(place: Place) -> Figure:
+    if place.row.is_roof:
+        return Figure(why="a roof")
     return _ratio(place.ours, place.rival, "no peer")
 
 
 def _of_roof(place: Place) -> Figure:
     if place.ours is None or place.ours.status is not Status.MEASURED:
         return _without(place.ours)
+    if place.row.is_roof:
+        return Figure(why="a roof")
     if place.row.memory is Memory.HOST and place.column.device.kind != "cpu":
         return Figure(why="transfers have no roof")
     least = place.column.roofs.least_seconds(place.row.workload)
     if isinstance(least, str):
         return Figure(why=least)
     seconds, limit = least
+    if limit != MEMORY and seconds > (1 + _BEYOND) * (place.ours.seconds or seconds):
+        return Figure(why=f"faster than the measured roof of {limit}")  # by another unit, which was not probed
     found = _from_times(place, lambda taken: seconds / taken)
     return Figure(value=found.value, low=found.low, high=found.high, note=f"limited by {limit}")
 

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.bench.records.cell import Role, Status
+from portagpu.bench.records.cell import Cell, Memory, Role, Status
+from portagpu.bench.records.files import load, save
+from portagpu.bench.records.run import Device, Machine, Run
 from portagpu.bench.roofs import (
     arithmetic,
     chains,
@@ -321,3 +323,19 @@ def test_forms_that_a_device_refuses_are_left_out():
     assert probe.fastest([bad, good], lambda: None) is good
     with pytest.raises(MissingCapabilityError):
         probe.fastest([bad, bad], lambda: None)
+
+
+def test_roofs_that_a_device_lacks_are_read_again(tmp_path):
+    lacking = Cell(
+        device=0,
+        workload=arithmetic.workload("float16"),
+        implementation="PortaGPU",
+        role=Role.OURS,
+        memory=Memory.DEVICE,
+        status=Status.UNSUPPORTED,
+        reason="the device has no arithmetic in float16",
+    )
+    device = Device(machine=0, name="d", platform="p", driver="1")
+    made = Run(identity="i", started="2026", machines=(Machine(),), devices=(device,), cells=(lacking,))
+    save(tmp_path / "a.json", made)
+    assert load(tmp_path / "a.json") == made

@@ -35,7 +35,8 @@ class Visit:
     """A page that was opened from a file, and what it did that it should not."""
 
     def __init__(self, browser, path: Path, *, width: int = 1440, height: int = 900, **options):
-        self.context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        steady = {"viewport": {"width": width, "height": height}, "reduced_motion": "reduce"}  # no colour on its way
+        self.context = browser.new_context(**steady, **options)
         self.page = self.context.new_page()
         self.faults: list[str] = []
         self.page.on("console", lambda message: self.faults.append(f"{message.type}: {message.text}"))
@@ -50,4 +51,4 @@ class Visit:
     def close(self) -> None:
         """Close it; it must not have done anything wrong."""
         self.context.close()
-        assert not self.faults
+        assert self.faults == []

@@ -109,7 +109,8 @@ def test_sorting(page):
     page.locator("#matrix thead th").first.get_by_role("button").click()
     assert rows(page) == names[::-1] and len(set(names)) == len(names)
     page.get_by_role("button", name="Portability").click()
-    assert page.locator("#matrix tbody .portability").first.inner_text() == "1.00"
+    metrics = [text for text in page.locator("#matrix tbody .portability").all_inner_texts() if "." in text]
+    assert metrics[0] == max(metrics) and metrics[-1] == "0.00"
 
 
 def test_filtering(page, matrix):
@@ -120,7 +121,7 @@ def test_filtering(page, matrix):
     assert "No problem is left" in page.locator("#matrix tbody").inner_text()
     page.get_by_role("button", name="Reset").click()
     page.get_by_label("Suite").select_option("textbook")
-    page.wait_for_function("document.querySelectorAll('#matrix tbody tr:not(.group)').length === 4")
+    assert len(rows(page)) == 4
     page.get_by_label("on every device").check()
     assert len(rows(page)) == 3  # one was throttled on a device
     page.get_by_label("Suite").select_option("")
@@ -129,7 +130,7 @@ def test_filtering(page, matrix):
     page.locator("#devices input").nth(2).uncheck()  # the one without float64
     assert len(rows(page)) == 13 and page.locator("#matrix thead th").count() == 6
     page.get_by_role("button", name="Reset").click()
-    page.wait_for_function(f"document.querySelectorAll('#matrix tbody tr:not(.group)').length === {len(matrix.rows)}")
+    assert len(rows(page)) == len(matrix.rows)
     assert page.locator("#matrix thead th").count() == 7
 
 
@@ -247,9 +248,9 @@ def test_printing(page):
     assert page.locator("#controls").is_hidden() and page.locator("#matrix").is_visible()
 
 
-def test_without_scripts_the_published_table_is_there(browser, path):
+def test_without_scripts_the_published_table_is_there(browser, path, matrix):
     visit = Visit(browser, path, java_script_enabled=False)
-    assert visit.page.locator("noscript table tr").count() == 281
+    assert visit.page.locator("noscript table tr").count() == len(matrix.places) + 1
     assert visit.page.locator("#controls").is_hidden()
     visit.close()
 

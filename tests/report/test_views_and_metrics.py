@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.one_device
 
 
 def place(*cells, **changes):
-    (found,) = merge([run(*cells, **changes)]).places.values()
+    (found,) = [one for one in merge([run(*cells, **changes)]).places.values() if not one.row.is_roof]
     return found
 
 
@@ -90,6 +91,25 @@ def test_the_roof_is_the_lower_of_peak_and_bandwidth():
     assert VIEWS["roof"].of(place(cell(1.0, work=low), *roofs)).note == "limited by memory"
 
 
+def test_probes_are_rows_that_are_compared_with_nobody():
+    probe = roof("copy", "", 1e9)
+    matrix = merge([run(probe, replace(probe, role=Role.PEER, implementation="NumPy"), cell())])
+    (place,) = [one for one in matrix.places.values() if one.row.is_roof]
+    assert VIEWS["rate"].of(place).value == pytest.approx(1.0)
+    assert {VIEWS[key].of(place).why for key in ("vendor", "peer", "roof")} == {"a roof"}
+    assert not cascades(matrix)
+    assert row_portability((place,), VIEWS["rate"]) is None is row_portability((place,), VIEWS["roof"])
+
+
+def test_what_is_faster_than_its_arithmetics_roof_has_another():
+    """As products in matrix units are, where only the vector units were probed."""
+    roofs = (roof("flops", "float32", 5e8), roof("copy", "", 1e9))
+    figure = VIEWS["roof"].of(place(cell(1.0), *roofs))
+    assert figure.value is None and figure.why == "faster than the measured roof of float32"
+    in_cache = (roof("flops", "float32", 4e9), roof("copy", "", 5e7))
+    assert VIEWS["roof"].of(place(cell(1.0), *in_cache)).value == pytest.approx(2.0)
+
+
 def test_roofs_that_were_not_measured_are_named():
     assert "float32" in VIEWS["roof"].of(place(cell(), roof("copy", "", 1e9))).why
     assert "memory" in VIEWS["roof"].of(place(cell(), roof("flops", "float32", 1e9))).why
@@ -149,6 +169,11 @@ def test_cascades_fall_and_end_in_the_metric():
     assert row_portability(two_devices().row_places(0), VIEWS["vendor"]) == pytest.approx(2 / 3)
 
 
+def test_problems_that_nobody_else_has_are_no_proof():
+    matrix = merge([run(cell(), cell(1.0, device=1), devices=("A", "B"))])
+    assert not cascades(matrix) and row_portability(matrix.row_places(0), VIEWS["vendor"]) is None
+
+
 def test_a_device_that_does_not_run_one_problem_makes_the_metric_zero():
     matrix = merge(*five())
     ours = cascades(matrix)[0]
@@ -158,7 +183,7 @@ def test_a_device_that_does_not_run_one_problem_makes_the_metric_zero():
 
 
 def test_portability_by_roofs_takes_no_more_than_the_whole():
-    roofs = (roof("flops", "float32", 4e9), roof("copy", "", 4e9))
+    roofs = (roof("flops", "float32", 4e10), roof("copy", "", 4e8))
     matrix = merge([run(cell(1.0), *roofs), run(cell(0.1), *roofs, devices=("B",), identity="s")])
     assert row_portability(matrix.row_places(0), VIEWS["roof"]) == pytest.approx(2 / (4 + 1))
     assert math.isclose(VIEWS["roof"].of(matrix.places[0, 1]).value, 2.5)

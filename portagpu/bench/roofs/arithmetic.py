@@ -30,7 +30,7 @@ def obstacle(dtype: str, caps: Capabilities) -> str:
     return "" if has else f"the device has no arithmetic in {dtype}"
 
 
-def workload(dtype: str, flops: float = 0.0) -> Workload:
+def workload(dtype: str, flops: float = 1.0) -> Workload:
     """Operations of multiply-adds, two each; of int32 they are no floating-point ones, but counted alike."""
     return Workload(suite="roofs", name="flops", arithmetic=dtype, size="peak", unit=Unit.GFLOPS, flops=flops)
 

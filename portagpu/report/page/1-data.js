@@ -79,7 +79,15 @@ function efficiency(place, name) {
   return 0;
 }
 
+// whether anybody else has a time: the fastest of one says nothing, and probes of roofs compete with nobody
+function contested(row, columns) {
+  if (data.rows[row].roof) return false;
+  const others = columns.flatMap((column) => grid[row][column]?.implementations ?? []);
+  return others.some((one) => (one.role === "vendor" || one.role === "peer") && one.seconds !== null);
+}
+
 function rowPortability(row, columns) {
+  if (data.rows[row].roof) return null;
   const found = columns.map((column) => grid[row][column]);
   if (data.views[state.view].key === "roof") {
     return portability(found.map((place) => {
@@ -90,13 +98,14 @@ function rowPortability(row, columns) {
       return share === null ? null : Math.min(share, 1);
     }));
   }
+  if (!contested(row, columns)) return null;
   const ours = found.flatMap((place) => (place ? place.implementations : [])).find((one) => one.role === "ours");
   return ours ? portability(found.map((place) => efficiency(place, ours.name))) : null;
 }
 
 // why an implementation's portability is 0: the first problem that it does not run, and where
 function missing(rows, columns, name) {
-  for (const row of rows) {
+  for (const row of rows.filter((one) => !data.rows[one].roof)) {
     for (const column of columns) {
       const place = grid[row][column];
       if (!place || !timesOf(place).length || efficiency(place, name) !== 0) continue;
@@ -108,7 +117,7 @@ function missing(rows, columns, name) {
 }
 
 function cascades(rows, columns) {
-  const common = rows.filter((row) => columns.every((column) => grid[row][column] && timesOf(grid[row][column]).length));
+  const common = rows.filter((row) => contested(row, columns) && columns.every((column) => grid[row][column] && timesOf(grid[row][column]).length));
   const names = new Map();
   for (const row of common) {
     for (const column of columns) for (const one of grid[row][column].implementations) names.set(one.name, one.role);

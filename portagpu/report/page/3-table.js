@@ -52,7 +52,7 @@ function cell(place, row, columns) {
   const view = data.views[state.view];
   if (!place) return element("td");
   const figure = place.figures[state.view];
-  const ours = place.implementations.find((one) => one.role === "ours");
+  const ours = place.implementations[0]; // what the figures are of, where there is any of ours
   const button = element("button", { class: "cell", type: "button", tabindex: "-1" });
   if (figure.value === null) {
     button.classList.add("absent");

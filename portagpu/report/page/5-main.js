@@ -85,11 +85,13 @@ function setUp() {
   listen("everywhere", "change", (one) => { state.everywhere = one.checked; });
   listen("roofline-device", "change", (one) => { state.device = Number(one.value); });
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
-  byId("controls").addEventListener("reset", () => {
+  byId("clear").addEventListener("click", () => {
+    byId("controls").reset();
+    byId("view").value = String(state.view); // what is shown stays as it is looked at
     Object.assign(state, { search: "", suite: "", arithmetic: "", everywhere: false, sort: null, falling: false });
     state.hidden.clear();
     for (const box of byId("devices").querySelectorAll("input")) box.checked = true;
-    setTimeout(() => { byId("view").value = String(state.view); draw(); });
+    draw();
   });
 }
 

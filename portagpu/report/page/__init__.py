@@ -23,7 +23,7 @@ from portagpu.report.views import View
 from portagpu.version import __version__
 
 _FOLDER = Path(__file__).parent
-_MOST_PLACES = 6000
+_MOST_PLACES = 5000
 _MOST_LINES = 1500  # of the table for browsers without scripts, which has the numbers a second time
 _MOST_BYTES = 2_000_000
 _NARROW = "choose problems by --filter or devices by --device; .md and .csv hold any number"

@@ -42,8 +42,7 @@ def content(matrix: Matrix, compiled: Sequence[CompiledRow], view: View | None) 
     """JSON for an element of HTML: no character of it can end the element."""
     texts = _Texts()
     cells = [_cell(place, numbers, texts) for numbers, place in sorted(matrix.places.items())]
-    with_vendor = any(VIEWS["vendor"].of(place).value is not None for place in matrix.places.values())
-    first = view.key if view is not None else "vendor" if with_vendor else "rate"
+    first = view.key if view is not None else _telling(matrix)
     data = {
         "view": list(VIEWS).index(first),
         "views": [
@@ -67,8 +66,16 @@ def content(matrix: Matrix, compiled: Sequence[CompiledRow], view: View | None) 
     return made.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+def _telling(matrix: Matrix) -> str:
+    """The view that the page begins with: a share, if a part of the cells has it that is worth while."""
+    for key in ("vendor", "peer"):
+        if 4 * sum(VIEWS[key].of(place).value is not None for place in matrix.places.values()) > len(matrix.places):
+            return key
+    return "rate"
+
+
 def _column(number: int, column: Column) -> dict[str, Any]:
-    rates = {"peaks": column.roofs.peaks, "bandwidths": column.roofs.bandwidths}
+    rates = {"peaks": column.roofs.peaks, "bandwidths": column.roofs.levels}
     return {
         "letter": letter(number),
         "short": visible(column.short, _LONGEST),
@@ -86,7 +93,7 @@ def _row(row: Row) -> dict[str, Any]:
     shown = {name: visible(text, _LONGEST) for name, text in named.items()}
     label = visible(row.label, _LONGEST)
     numbers = {"flops": work.flops, "bytes": work.nbytes}
-    return {**shown, "label": label, "unit": work.unit.value, "remark": row.remark, **numbers}
+    return {**shown, "label": label, "unit": work.unit.value, "remark": row.remark, "roof": row.is_roof, **numbers}
 
 
 def _cell(place: Place, numbers: tuple[int, int], texts: _Texts) -> list[Any]:

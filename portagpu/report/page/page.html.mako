@@ -50,7 +50,7 @@
 <label class="field">Suite<select id="suite"></select></label>
 <label class="field">Arithmetic<select id="arithmetic"></select></label>
 <label class="check"><input type="checkbox" id="everywhere"> on every device</label>
-<button class="button" type="reset" id="reset">Reset</button>
+<button class="button" type="button" id="clear">Reset</button>
 </form>
 <fieldset class="devices" id="devices"><legend>Devices</legend></fieldset>
 <p class="legend" id="legend"></p>
