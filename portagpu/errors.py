@@ -52,6 +52,7 @@
     ├── MissingCompilerError           an offline compiler is not installed
     ├── TuningError                    tuning cannot go on
     ├── StoreError                     a result or cache file is unreadable or of another version
+    ├── WorkersError                   workers on other machines are out of reach, or of another version
     └── SettingsError                  an environment variable or option has a bad value   (also ValueError)
 
 Warnings: `PortaGPUWarning` (also UserWarning), of it `PortaGPUCorrectnessWarning` and `PortaGPUPerformanceWarning`.
@@ -424,7 +425,7 @@ class StoreError(PortaGPUError):
 
 
 class WorkersError(PortaGPUError):
-    """Workers on other machines cannot be reached, or are of another version."""
+    """Workers on other machines are out of reach, or of another version."""
 
 
 class PortaGPUWarning(UserWarning):

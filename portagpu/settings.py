@@ -43,6 +43,8 @@ class Settings:
     ``boundscheck``: the same (``PORTAGPU_BOUNDSCHECK``, default off).
     ``interface_sync``: whether arrays from a CUDA Array Interface wait for the stream that it names, as they are taken
     (``PORTAGPU_INTERFACE_SYNC``, default on; without it the program sees to the order).
+    ``clblast_tuned``: the folder with files of CLBlast's tuners that benchmarks use (``PORTAGPU_CLBLAST_TUNED``), or
+    None.
     ``driver_paths``: extra OpenCL libraries to register (``PORTAGPU_DRIVERS``, separated like ``PATH``).
     """
 
@@ -61,6 +63,7 @@ class Settings:
     debug: bool = False
     boundscheck: bool = False
     interface_sync: bool = True
+    clblast_tuned: str | None = None
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
@@ -84,6 +87,7 @@ class Settings:
             debug=_flag(env, "PORTAGPU_DEBUG", default=False),
             boundscheck=_flag(env, "PORTAGPU_BOUNDSCHECK", default=False),
             interface_sync=interface_sync_wanted(env),
+            clblast_tuned=env.get("PORTAGPU_CLBLAST_TUNED") or None,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from portagpu.bench.records import schema
 from tools import (
     api_pages,
     cli_page,
@@ -37,6 +38,7 @@ MADE = {
     "architecture.md": rooms.text,
     "gemm.md": variants_table.text,
     "blas.md": routines_table.text,
+    f"schema/{schema.PATH.name}": schema.text,
 }
 
 

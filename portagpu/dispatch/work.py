@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from portagpu.errors import UncountedWorkError
+
 _FLOPS = {"add": 1, "mul": 1, "div": 1, "fma": 2, "matrix": 1}
 
 
@@ -62,8 +64,17 @@ class Work:
     """Global memory, as threads ask for it."""
     shared: Traffic
     """Shared memory, as threads ask for it. What matrix units read there by themselves is not counted."""
-    touched: Touched | None = None
-    """Different bytes of global memory; None where they were not asked for."""
+    marks: Touched | None = None
+    """`touched`, or None where it was not asked for."""
+
+    @property
+    def touched(self) -> Touched:
+        """Different bytes of global memory. Raises `UncountedWorkError` where they were not asked for."""
+        if self.marks is None:
+            raise UncountedWorkError(
+                "which bytes the launch touches was not counted", hint="kernel[grid, block].count_work(...) counts them"
+            )
+        return self.marks
 
     @property
     def flops(self) -> int:
@@ -92,12 +103,12 @@ class Work:
         return self.memory.bytes
 
     @property
-    def touched_bytes(self) -> int | None:
-        """Different bytes of global memory, read and written: what main memory must move at least."""
-        return None if self.touched is None else self.touched.bytes
+    def touched_bytes(self) -> int:
+        """Different bytes of global memory, read and written: what main memory must move at least; see `touched`."""
+        return self.touched.bytes
 
     @property
     def intensity(self) -> float:
-        """FLOP for each byte of main memory, `touched_bytes`: a roofline's axis. Without them, for each of `bytes`."""
-        moved = self.bytes if self.touched is None else self.touched.bytes
+        """FLOP for each byte of main memory, `touched_bytes`: a roofline's axis. Infinite where none is moved."""
+        moved = self.touched_bytes
         return self.flops / moved if moved else float("inf") if self.flops else 0.0

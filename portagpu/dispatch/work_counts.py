@@ -24,7 +24,7 @@ from portagpu.runtime.placement import place
 from portagpu.runtime.programs.kernel_exceptions import launch_checked
 from portagpu.runtime.programs.launch import LaunchShape, check_shape
 
-_ROW = 2  # numbers of a row of the table of arrays: bytes, and the first mark
+_ROW = 2  # numbers for an array in the table
 
 
 class Countable(Protocol):
@@ -155,7 +155,7 @@ def _argument(prepared: tuple[Any, ...], path: tuple[int, ...]) -> DeviceNDArray
 
 
 def _table(arrays: list[DeviceNDArray], granule: int) -> tuple[np.ndarray[Any, Any], int]:
-    """How many marks there are of a kind; then for each array the bytes of its memory, and its first mark.
+    """The table that `portagpu.passes.touched_marks` describes, and how many marks there are of a kind.
 
     Arrays in one memory share its marks.
     """
@@ -166,7 +166,7 @@ def _table(arrays: list[DeviceNDArray], granule: int) -> tuple[np.ndarray[Any, A
     firsts: dict[int, int] = {}
     marks = 0
     for key, end in ends.items():
-        firsts[key] = marks
+        firsts[key] = marks * granule
         marks += -(-end // granule) if granule else 0
     table = np.zeros(1 + _ROW * len(arrays), np.uint64)
     table[0] = marks
@@ -192,5 +192,5 @@ def _work(name: str, shape: LaunchShape, overload: Overload, memory: _Memory) ->
         operations=operations,
         memory=of_memory,
         shared=of_shared,
-        touched=memory.touched(),
+        marks=memory.touched(),
     )

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from portagpu.dtypes import UINT8, UINT64
+from portagpu.dtypes import UINT8, UINT32, UINT64
 from portagpu.errors import UncountedWorkError
 from portagpu.ir.names import own
 from portagpu.ir.nodes import (
@@ -48,6 +48,7 @@ from portagpu.passes.work_counters import ADD_WORK, MARKS, TABLE, totals_paramet
 from portagpu.source import Span
 
 READ, WRITE = 1, 2
+_NOWHERE = 2**64 - 1
 _TOUCH = own("touch")
 _ULONG = Scalar(UINT64)
 _TABLE = Parameter(name=own("touch_table"), type=Pointer(_ULONG, Space.GLOBAL), role=ParameterRole.COUNTS, axis=TABLE)
@@ -267,71 +268,59 @@ def _unmarked(what: str, at: Expr | Stmt) -> UncountedWorkError:
 
 
 def _touch(handed: tuple[Parameter, ...], arrays: int, granule: int, span: Span) -> Function:
-    """``touch(address, index, unit, size, marks, ...)``: the index, after marks for ``size`` bytes from there on."""
-    address, unit, size, start, first, last, place = (
-        Var(name, _ULONG, span=span) for name in ("address", "unit", "size", "start", "first", "last", "place")
+    """``touch(address, index, unit, size, marks, ...)``: the index, after marks for ``size`` bytes from there on.
+
+    The table has how many marks there are of a kind; then for each array the bytes of its memory, and where this
+    begins among the bytes of all arrays.
+    """
+    address, unit, size, start, place = (
+        Var(name, _ULONG, span=span) for name in ("address", "unit", "size", "start", "place")
     )
-    index, marks = Var("index", LONG, span=span), Var("marks", INT, span=span)
+    index, marks, granules = Var("index", LONG, span=span), Var("marks", INT, span=span), Var("n", LONG, span=span)
     table, memory, totals = (Var(p.name, p.type, span=span) for p in handed[arrays:])
 
     def number(value: int, kind: Scalar = _ULONG) -> Constant:
         return Constant(value, kind, span=span)
 
-    def binary(op: BinaryOp, left: Expr, right: Expr, kind: Scalar = _ULONG) -> Expr:
+    def binary(op: BinaryOp, left: Expr, right: Expr, kind: Scalar = _ULONG) -> Binary:
         return Binary(op, left, right, kind, span=span)
 
-    def row(n: int) -> Expr:
+    def entry(n: int) -> Load:
         return Load(table, number(n, INT), _ULONG, span=span)
 
-    def marked(mark: int, shift: Expr) -> If:
-        asked = binary(BinaryOp.AND, marks, number(mark, INT), INT)
-        where = Cast(binary(BinaryOp.ADD, place, shift), LONG, span=span)
-        mine = Store(memory, where, Constant(1, Scalar(UINT8), span=span), span=span)
-        return If(Compare(CompareOp.NE, asked, number(0, INT), span=span), (mine,), (), span=span)
+    def compared(op: CompareOp, left: Expr, right: Expr) -> Compare:
+        return Compare(op, left, right, span=span)
 
-    counter = Var("granule", LONG, span=span)
-    found: list[Stmt] = []
-    for n in range(arrays):  # (bytes, first mark) of each; row 0 says how many marks there are of a kind
-        base = Var(handed[n].name, _ULONG, span=span)
-        inside = Compare(CompareOp.LT, start, row(1 + 2 * n), span=span)
-        end = binary(BinaryOp.ADD, binary(BinaryOp.ADD, start, size), number(granule - 1))
-        body: tuple[Stmt, ...] = (
-            Assign(first, binary(BinaryOp.DIV, start, number(granule)), span=span),
-            Assign(last, binary(BinaryOp.DIV, end, number(granule)), span=span),
-            For(
-                counter,
-                Cast(first, LONG, span=span),
-                Cast(last, LONG, span=span),
-                number(1, LONG),
-                False,
-                (
-                    Assign(place, binary(BinaryOp.ADD, Cast(counter, _ULONG, span=span), row(2 + 2 * n)), span=span),
-                    marked(READ, number(0)),
-                    marked(WRITE, row(0)),
-                ),
-                span=span,
-            ),
-            Return((index,), span=span),
-        )
-        found += [
-            Assign(start, binary(BinaryOp.SUB, address, base), span=span),
-            If(inside, body, (), span=span),
-        ]
+    def marked(mark: int, shift: Expr) -> If:
+        asked = compared(CompareOp.NE, binary(BinaryOp.AND, marks, number(mark, INT), INT), number(0, INT))
+        where = binary(BinaryOp.ADD, granules, Cast(shift, LONG, span=span), LONG)
+        return If(asked, (Store(memory, where, number(1, Scalar(UINT8)), span=span),), (), span=span)
+
+    def in_granules(byte: Expr) -> Cast:
+        return Cast(binary(BinaryOp.DIV, byte, number(granule)), LONG, span=span)
+
     moved = binary(BinaryOp.ADD, address, binary(BinaryOp.MUL, Cast(index, _ULONG, span=span), unit))
-    unknown = Store(totals, number(0, INT), Constant(1, totals.type.element, span=span), span=span)  # type: ignore[union-attr, arg-type]
-    some = Compare(CompareOp.NE, size, number(0), span=span)
-    own_parameters = tuple(
-        Parameter(name=v.name, type=v.type, role=ParameterRole.SHARED) for v in (address, index, unit, size, marks)
-    )
+    search: list[Stmt] = [Assign(address, moved, span=span), Assign(place, number(_NOWHERE), span=span)]
+    for n in range(arrays):
+        base = Var(handed[n].name, _ULONG, span=span)
+        found = Assign(place, binary(BinaryOp.ADD, start, entry(2 + 2 * n)), span=span)
+        search += [
+            Assign(start, binary(BinaryOp.SUB, address, base), span=span),
+            If(compared(CompareOp.LT, start, entry(1 + 2 * n)), (found,), (), span=span),
+        ]
+    end = binary(BinaryOp.ADD, binary(BinaryOp.ADD, place, size), number(granule - 1))
+    both = (marked(READ, number(0)), marked(WRITE, entry(0)))
+    loop = For(granules, in_granules(place), in_granules(end), number(1, LONG), False, both, span=span)
+    unknown = Store(totals, number(0, INT), number(1, Scalar(UINT32)), span=span)
+    known = compared(CompareOp.NE, place, number(_NOWHERE))
+    some = compared(CompareOp.NE, size, number(0))
+    body = (*search, If(known, (loop,), (unknown,), span=span))
+    parameters = (address, index, unit, size, marks)
     return Function(
         name=_TOUCH,
-        parameters=(*own_parameters, *handed),
+        parameters=(*(Parameter(name=v.name, type=v.type, role=ParameterRole.SHARED) for v in parameters), *handed),
         result=LONG,
-        body=(
-            Assign(address, moved, span=span),
-            If(some, (*found, unknown), (), span=span),
-            Return((index,), span=span),
-        ),
+        body=(If(some, body, (), span=span), Return((index,), span=span)),
         locals=(),
         span=span,
         effect=True,

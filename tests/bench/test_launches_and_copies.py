@@ -16,7 +16,7 @@ from portagpu.bench.launching.kernels import gather, scale
 from portagpu.bench.method.turns import BackToBack, Call, Cold, Enqueued, waited
 from portagpu.bench.records.cell import Status
 from portagpu.bench.records.files import load
-from portagpu.bench.running.case import Options
+from portagpu.bench.running.case import Options, Peers
 from portagpu.bench.suites import copies, launch
 from portagpu.cli import cli
 from portagpu.runtime.execution.context import Context
@@ -73,6 +73,12 @@ def test_a_launch_that_did_nothing_is_wrong(device, measured, monkeypatch):
     monkeypatch.setattr(calls, "own", idle)
     ours, plain = measured(device, [next(iter(launch.entries(device, SMALL)))], SMALL)[:2]
     assert ours.status is Status.WRONG and plain.status is Status.MEASURED
+
+
+def test_others_are_left_out_where_none_is_wanted(device, measured):
+    alone = replace(SMALL, peers=Peers.NONE)
+    entries = [next(iter(suite.entries(device, alone))) for suite in (launch, copies)]
+    assert {cell.implementation for cell in measured(device, entries, alone)} == {"PortaGPU"}
 
 
 def test_what_launches_should_leave():

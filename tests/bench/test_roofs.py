@@ -9,10 +9,22 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from portagpu import cuda
 from portagpu.bench.records.cell import Cell, Memory, Role, Status
 from portagpu.bench.records.files import load, save
 from portagpu.bench.records.run import Device, Machine, Run
-from portagpu.bench.roofs import arithmetic, chains, chase, levels, memory, probe, streams, sweep
+from portagpu.bench.roofs import (
+    arithmetic,
+    chains,
+    chase,
+    fragments,
+    levels,
+    matrix_units,
+    memory,
+    probe,
+    streams,
+    sweep,
+)
 from portagpu.bench.running.case import Options
 from portagpu.bench.suites import roofs
 from portagpu.device import DeviceType
@@ -200,6 +212,103 @@ def test_a_chase_goes_through_every_line():
     for step in range(2 * lines):
         assert at == places[step % lines]
         at = int(links[at])
+
+
+# matrix units ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arithmetic", list(matrix_units.KINDS))
+def test_fragments_hold_every_element_once(arithmetic, device):
+    each = matrix_units._ELEMENTS[arithmetic].each
+    for target in ((8, 0), (9, 0)):
+        form = matrix_units.fragment_of(arithmetic, replace(device.capabilities, ptx_target=target))
+        whole = (
+            (form.m, form.k, lambda x: fragments.held_of_a(x, each), form.of_a * each),
+            (form.k, 8, lambda x: fragments.held_of_b(x, each), form.of_b * each),
+            (form.m, 8, fragments.held_of_c, form.of_c),
+        )
+        for rows, columns, held, count in whole:
+            found = held(np.arange(rows * columns).reshape(rows, columns)).reshape(32, -1)
+            assert sorted(found.ravel().tolist()) == list(range(rows * columns))
+            assert found.shape[1] == count
+    tile = fragments.held_of_tile(np.arange(64 * 256).reshape(64, 256))
+    assert sorted(tile.ravel().tolist()) == list(range(64 * 256))
+
+
+@pytest.mark.parametrize("arithmetic", list(matrix_units.KINDS))
+def test_sums_that_lack_a_turn_are_told(arithmetic):
+    generator = np.random.default_rng(5)
+    (a, bits), (b, _) = (matrix_units.random_elements(arithmetic, (16, 16), generator) for _ in range(2))
+    assert bits.dtype.itemsize * matrix_units._ELEMENTS[arithmetic].each in (4, 8)
+    once = fragments.held_of_c((a @ b)[:, :8])
+    sums = matrix_units._ELEMENTS[arithmetic].sums
+    for turns in (16, matrix_units.TURNS):
+        right = np.tile(once.ravel() * turns, 3).astype(sums)
+        assert matrix_units.error(right, once, turns) <= 1
+        assert matrix_units.error(np.tile(once.ravel() * (turns - 1), 3).astype(sums), once, turns) > 1
+
+
+def test_devices_with_matrix_units_are_probed(device):
+    caps = replace(device.capabilities, ptx_target=(0, 0), architecture_ptx=False, matrix_units=())
+    assert matrix_units.instructions("float16", caps) == [] and not matrix_units.has_units(caps)
+    hopper = replace(caps, ptx_target=(9, 0), architecture_ptx=True)
+    assert matrix_units.instructions("float16", hopper) == ["warp", "warp group"]
+    assert matrix_units.instructions("float64", hopper) == ["warp"]
+    assert matrix_units.has_units(replace(caps, matrix_units=("mfma",)))
+    assert matrix_units.workload("tf32", "warp", 1.0).path == "roofs/flops/tf32-matrix-unit/warp"
+
+
+# forms of GPUs --------------------------------------------------------------------------------------------------------
+
+
+def as_gpu(device):
+    caps = device.capabilities
+    return replace(caps, device_type=DeviceType.GPU, compute_units=3, local_memory_dedicated=True, vector_width_float=1)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_chains_of_gpus_are_right(device, dtype):
+    with Context.for_device(device) as context:
+        for form in chains.forms(dtype, as_gpu(device)):
+            given = chains.numbers(dtype, 64)
+            made = arithmetic.candidate(form, 64, given, context)
+            made.run()
+            steps, found = made.fetch()
+            assert chains.error(found, chains.expected(given, steps)) <= 1, form
+
+
+def test_streams_of_gpus_are_right(device):
+    a, b = streams.operands(1 << 15)
+    with Context.for_device(device):
+        sources, target = (cuda.to_device(a), cuda.to_device(b)), cuda.to_device(np.zeros_like(a))
+        for name in streams.KERNELS:
+            for form in streams.forms(as_gpu(device), a.size):
+                run, sums = memory.launch_of(name, form, sources, target)
+                run()
+                found = (sums if name == "read" else target).copy_to_host()
+                assert streams.error(name, found, a, b) <= 1, (name, form)
+                target.copy_to_device(np.zeros_like(a))
+
+
+def test_sweeps_of_gpus_are_right(device):
+    caps = as_gpu(device)
+    with Context.for_device(device):
+        for level in (
+            levels.Level(nbytes=1 << 15),
+            levels.Level(nbytes=1 << 16, shared=True),
+            levels.Level(nbytes=sweep.TILE * sweep.ITEM, local=True),
+        ):
+            sets = 1 if level.shared or level.local else caps.compute_units
+            elements = level.nbytes // sweep.ITEM
+            a = sweep.operand(elements * sets)
+            wanted = 8 * float(np.sum(a, dtype=np.float64)) * (caps.compute_units // sets)
+            forms = sweep.forms(caps, elements, local=level.local, shared=level.shared)
+            made = list(levels._candidates(level, forms[::2], 8, a, caps))
+            for one in made:
+                one.run()
+                assert sweep.error(one.fetch(), wanted) == 0, (level, one.text)
+            assert made
 
 
 # forms that are tried -------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from portagpu.bench.records.cell import Role, Status
+from portagpu.bench.records.cell import Memory, Role, Status
 from portagpu.bench.records.files import load
 from portagpu.bench.running.case import Options
 from portagpu.bench.suites import textbook
@@ -42,7 +42,7 @@ def test_results_are_verified(device):
     for name in textbook.TASKS:
         task = small(name)
         with Context.for_device(device) as context:
-            call = textbook._ours(task, context).prepare()
+            call = textbook._ours(task, Memory.DEVICE, context).prepare()
             call.product()
             found = call.fetch()
         assert task.error(found) <= 1, name

@@ -106,6 +106,8 @@ def test_commands_can_be_given(text, tmp_path, monkeypatch):
             Path(word).write_text("", encoding="utf-8")
     command = cli
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        if command.name == "bench" and ".py" in words[0]:  # of the kernel that a file has by that name
+            words = ["kernel", *words]
         found = command.get_command(click.Context(command), words[0])
         assert found is not None, words
         command, words = found, words[1:]
@@ -179,7 +181,8 @@ def test_the_index_names_every_page():
     ],
 )
 def test_made_pages_are_fresh(name):
-    assert TEXTS[f"docs/{name}"] == MADE[name](), "python -m tools.documents writes it"
+    written = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    assert written == MADE[name](), "python -m tools.documents writes it"
 
 
 _PATH = re.compile(r"(?<![\w./-])(?:\.?[\w*-]+/)+[\w*.-]*\w/?")

@@ -26,7 +26,7 @@ class Board:
         self._cells: dict[Key, tuple[Cell, ...]] = {
             _key(one): (_without_numbers(one, Status.OPEN, "not measured yet"),) for one in self.waiting
         }
-        self._run = run
+        self._run = run if not self.waiting else replace(run, finished="")
         self.done = 0
 
     def take(self, planned: Planned, cells: Iterable[Cell]) -> None:
@@ -47,8 +47,9 @@ class Board:
     def run(self) -> Run:
         """The run as it is now."""
         cells = (*self._kept, *(cell for found in self._cells.values() for cell in found))
-        finished = not any(cell.status is Status.OPEN for cell in cells)
-        return replace(self._run, cells=cells, finished=(self._run.finished or now()) if finished else "")
+        if not self._run.finished and not any(cell.status is Status.OPEN for cell in cells):
+            self._run = replace(self._run, finished=now())  # the first time that this is seen
+        return replace(self._run, cells=cells)
 
 
 def _key(planned: Planned) -> Key:

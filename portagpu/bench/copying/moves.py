@@ -16,6 +16,7 @@ from portagpu import cuda
 from portagpu.backends.opencl.plain import VERSION, copies
 from portagpu.bench.method.turns import Call, waited
 from portagpu.bench.peers.cupy_kernels import cupy_for
+from portagpu.bench.peers.foreign_errors import told
 from portagpu.bench.records.cell import Role
 from portagpu.bench.running.case import Contender
 from portagpu.device import DeviceType
@@ -60,6 +61,7 @@ def contenders(move: Move, given: Array, context: Context) -> list[Contender]:
 
 
 def _contender(label: str, role: Role, prepare: Callable[[], Call]) -> Contender:
+    prepare = prepare if role is Role.OURS else told(prepare)
     return Contender(implementation=label, role=role, prepare=prepare, timing=waited)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from portagpu import cuda
 from portagpu.bench.method.turns import Call, waited
 from portagpu.bench.peers.cupy_kernels import cupy_for
+from portagpu.bench.peers.foreign_errors import told
 from portagpu.bench.records.cell import Role
 from portagpu.bench.running.case import Contender
 from portagpu.device import Capabilities, DeviceType
@@ -85,6 +86,7 @@ def contenders(given: Array, count: int, streams: int, context: Context) -> list
 
 
 def _contender(label: str, role: Role, prepare: Callable[[], Call]) -> Contender:
+    prepare = prepare if role is Role.OURS else told(prepare)
     return Contender(implementation=label, role=role, prepare=prepare, timing=waited)
 
 

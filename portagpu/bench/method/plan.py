@@ -51,4 +51,8 @@ QUICK = Method(
 """A look: intervals are wider."""
 
 
-__all__ = ["FULL", "QUICK", "Method"]
+CACHES_BYTES = 1 << 28
+"""What the largest caches of today's devices hold: as much is written before a call with cold ones."""
+
+
+__all__ = ["CACHES_BYTES", "FULL", "QUICK", "Method"]

@@ -37,6 +37,7 @@ def launch_of_vectors(cupy: Any, sets: Sequence[Sequence[Any]]) -> tuple[Callabl
         f" int t = blockIdx.x * blockDim.x + threadIdx.x; if (t < n) a0[t] = {result}; }}",
         "vectors",
     )
+    kernel.compile()
     given = [(*map(cupy.asarray, one), cupy.int32(size)) for one in sets]
     following = itertools.cycle(given)
 

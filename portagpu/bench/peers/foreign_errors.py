@@ -11,12 +11,17 @@ from portagpu.bench.method.rounds import FAILURES
 from portagpu.bench.method.turns import Call
 
 
-def told(prepare: Callable[[], Call]) -> Callable[[], Call]:
-    """What prepares a peer's call so that whatever it and the call raise becomes a `RuntimeError` with the reason."""
+def told(prepare: Callable[[], Call], *, calls: bool = True) -> Callable[[], Call]:
+    """What prepares a peer's call so that whatever it and the call raise becomes a `RuntimeError` with the reason.
+
+    Without ``calls`` the call stays as it is, for where it is so short that looking at it would be a part of its time.
+    """
 
     def prepared() -> Call:
         with _translated():
             call = prepare()
+        if not calls:
+            return call
         enqueue, wait = call.enqueue, call.wait
 
         def enqueue_and_tell() -> Any:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from portagpu.bench.method.plan import CACHES_BYTES
 from portagpu.bench.method.turns import Call
-from portagpu.bench.running.cold_caches import LEAST_BYTES
 
 
 def with_cupy(cupy: Any, call: Call) -> Call:
@@ -57,12 +57,12 @@ def with_torch(torch: Any, kind: str, call: Call) -> Call:
 
 @cache
 def _of_cupy(cupy: Any) -> Any:
-    return cupy.zeros(LEAST_BYTES // 4, cupy.float32)
+    return cupy.zeros(CACHES_BYTES // 4, cupy.float32)
 
 
 @cache
 def _of_torch(torch: Any, kind: str) -> Any:
-    return torch.zeros(LEAST_BYTES // 4, dtype=torch.float32, device=kind)
+    return torch.zeros(CACHES_BYTES // 4, dtype=torch.float32, device=kind)
 
 
 __all__ = ["with_cupy", "with_torch"]

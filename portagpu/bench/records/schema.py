@@ -22,8 +22,13 @@ PATH = Path(__file__).with_name(f"run-{VERSION}.schema.json")
 @cache
 def _validate() -> Callable[[Any], Any]:
     """The check, made from the schema once."""
-    found: Callable[[Any], Any] = fastjsonschema.compile(json.loads(PATH.read_text(encoding="utf-8")))
+    found: Callable[[Any], Any] = fastjsonschema.compile(json.loads(text()))
     return found
+
+
+def text() -> str:
+    """The schema as it is published."""
+    return PATH.read_text(encoding="utf-8")
 
 
 def check(data: Any) -> None:
@@ -42,4 +47,4 @@ def _check_indices(kind: str, name: str, entries: list[dict[str, Any]], count: i
             raise ValueError(f"{kind}[{number}].{name} is {entry[name]}, and there are {count}")
 
 
-__all__ = ["IDENTITY", "PATH", "VERSION", "check"]
+__all__ = ["IDENTITY", "PATH", "VERSION", "check", "text"]

@@ -15,7 +15,8 @@ from portagpu.errors import PortaGPUError
 from portagpu.runtime.execution.context import Context
 
 NAME = "PortaGPU's probe"
-_TRIES = 3  # of each form; the shortest counts
+_TRIES = 3, 20  # of each form, at least, and at most while there is time; the shortest counts
+_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,7 @@ def fastest(candidates: Iterable[Candidate], wait: Callable[[], Any]) -> Candida
     refused: PortaGPUError | None = None
     for candidate in candidates:
         try:
-            seconds = min(_seconds(candidate.run, wait) for _ in range(1 + _TRIES))
+            seconds = _shortest(candidate.run, wait)
         except PortaGPUError as error:
             refused = error
             continue
@@ -46,6 +47,16 @@ def fastest(candidates: Iterable[Candidate], wait: Callable[[], Any]) -> Candida
         assert refused is not None
         raise refused
     return best[1]
+
+
+def _shortest(run: Callable[[], Any], wait: Callable[[], Any]) -> float:
+    """Seconds of the shortest of some calls, after one that may compile: other programs disturb single ones."""
+    _seconds(run, wait)
+    least, most = _TRIES
+    begin, times = time.perf_counter(), [_seconds(run, wait) for _ in range(least)]
+    while len(times) < most and time.perf_counter() - begin < _SECONDS:
+        times.append(_seconds(run, wait))
+    return min(times)
 
 
 def _seconds(run: Callable[[], Any], wait: Callable[[], Any]) -> float:

@@ -15,6 +15,8 @@ import numpy as np
 from portagpu.bench.method.turns import Call
 from portagpu.bench.peers import torch_products
 from portagpu.bench.peers.cupy_kernels import cupy_for
+from portagpu.bench.peers.foreign_errors import told
+from portagpu.bench.peers.own_runtime import with_cupy, with_torch
 from portagpu.bench.records.cell import Role
 from portagpu.bench.roofs.streams import FILL, SCALAR
 from portagpu.bench.routines.memory_rate import cores
@@ -36,24 +38,23 @@ def contenders(name: str, a: Array, b: Array, device: DeviceRecord) -> list[Cont
     if cupy is not None:
         role = Role.VENDOR if name == "copy" else Role.PEER  # which is the driver's own copy
         label = f"CuPy {cupy.__version__}"
-        found.append(Contender(implementation=label, role=role, prepare=partial(_cupy, cupy, name, a, b)))
-    torch = torch_for(device)
-    if torch is not None:
-        label = f"torch {torch.__version__}"
-        found.append(Contender(implementation=label, role=Role.PEER, prepare=partial(_torch, torch, name, a, b)))
+        found.append(Contender(implementation=label, role=role, prepare=told(partial(_cupy, cupy, name, a, b))))
+    place = torch_place(device)
+    if place is not None:
+        label = f"torch {importlib.import_module('torch').__version__}"
+        found.append(Contender(implementation=label, role=Role.PEER, prepare=told(partial(_torch, place, name, a, b))))
     return found
 
 
-def torch_for(device: DeviceRecord) -> Any:
-    """torch, if it is installed and its first GPU is this device (compared by name); else None."""
+def torch_place(device: DeviceRecord) -> torch_products.Place | None:
+    """The GPU of torch that is this device (compared by name), if torch is installed and can use it."""
     if importlib.util.find_spec(torch_products.MODULE) is None:
         return None
     try:
-        names = [place.device for place in torch_products.gpu_places() if place.kind == "cuda"]
-        same = any(name in device.name or device.name in name for name in names)
-        return importlib.import_module("torch") if same else None
+        places = torch_products.gpu_places()
     except Exception:  # without a usable GPU it raises anything
         return None
+    return next((one for one in places if one.device in device.name or device.name in one.device), None)
 
 
 def in_threads(jobs: list[Callable[[], Any]]) -> Callable[[], list[Any]]:
@@ -96,15 +97,17 @@ def _cupy(cupy: Any, name: str, a: Array, b: Array) -> Call:
     def enqueue() -> None:
         held["found"] = runs[name]()
 
-    return Call(
+    call = Call(
         enqueue=enqueue,
         wait=cupy.cuda.get_current_stream().synchronize,
         fetch=lambda: cupy.asnumpy(held["found"] if name == "read" else target),
     )
+    return with_cupy(cupy, call)
 
 
-def _torch(torch: Any, name: str, a: Array, b: Array) -> Call:
-    x, y = torch.from_numpy(a).cuda(), torch.from_numpy(b).cuda()
+def _torch(place: torch_products.Place, name: str, a: Array, b: Array) -> Call:
+    torch = importlib.import_module(torch_products.MODULE)
+    x, y = torch.from_numpy(a).to(place.kind), torch.from_numpy(b).to(place.kind)
     target = torch.empty_like(x)
     runs: dict[str, Callable[[], Any]] = {
         "copy": lambda: target.copy_(x),
@@ -117,11 +120,12 @@ def _torch(torch: Any, name: str, a: Array, b: Array) -> Call:
     def enqueue() -> None:
         held["found"] = runs[name]()
 
-    return Call(
+    call = Call(
         enqueue=enqueue,
-        wait=torch.cuda.synchronize,
+        wait=place.wait,
         fetch=lambda: (held["found"] if name == "read" else target).cpu().numpy(),
     )
+    return with_torch(torch, place.kind, call)
 
 
-__all__ = ["contenders", "in_threads", "torch_for"]
+__all__ = ["contenders", "in_threads", "torch_place"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, Protocol
@@ -53,6 +53,11 @@ class Case:
     memory: Memory
     contenders: tuple[Contender, ...]
     check: Callable[[Any], float] | None
+
+    def beside(self, peers: Peers) -> Case:
+        """The case without others' implementations, if none of them is wanted."""
+        own = tuple(one for one in self.contenders if one.role in (Role.OURS, Role.ROOF))
+        return replace(self, contenders=own) if peers is Peers.NONE else self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from portagpu import cuda
+from portagpu.bench.method.plan import CACHES_BYTES
 from portagpu.bench.records.cell import Memory
 from portagpu.runtime.arrays.array import device_array
 from portagpu.runtime.execution.context import Context
-
-LEAST_BYTES = 1 << 28
-"""What the largest caches of today's devices hold."""
 
 
 @cuda.jit
@@ -25,14 +23,14 @@ def _change(x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 def flusher(context: Context, memory: Memory) -> Callable[[], None]:
     """A call that fills the caches of a context's device, or of the host, with other data, and waits."""
     if memory is Memory.HOST:
-        on_host = np.zeros(LEAST_BYTES // 4, np.float32)
+        on_host = np.zeros(CACHES_BYTES // 4, np.float32)
 
         def change() -> None:
             np.add(on_host, np.float32(1), out=on_host)
 
         return change
     with context:
-        array = device_array(LEAST_BYTES // 4, np.float32, context=context)
+        array = device_array(CACHES_BYTES // 4, np.float32, context=context)
         launch = _change[1024, 256]
 
     def flush() -> None:
@@ -42,4 +40,4 @@ def flusher(context: Context, memory: Memory) -> Callable[[], None]:
     return flush
 
 
-__all__ = ["LEAST_BYTES", "flusher"]
+__all__ = ["flusher"]

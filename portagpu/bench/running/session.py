@@ -13,7 +13,7 @@ from portagpu.bench.method.rounds import FAILURES
 from portagpu.bench.records.cell import Caches, Cell, Memory, Role, Status
 from portagpu.bench.records.run import Device, Run
 from portagpu.bench.records.workload import Unit, Workload
-from portagpu.bench.running.case import Case, Entry, Options
+from portagpu.bench.running.case import Case, Entry, Options, Peers
 from portagpu.bench.running.cold_caches import flusher
 from portagpu.bench.running.facts import command_line, device_facts, machine_facts, now
 from portagpu.bench.running.measuring import measure, reason_of
@@ -100,7 +100,7 @@ def measured(
     job: Job, options: Options, method: Method, settings: Settings, tell: Callable[[str], None] = lambda text: None
 ) -> Iterator[Cell]:
     """The cells of a job, without the device's number."""
-    entry, repeat = job.entry, repetition(job)
+    entry, repeat = job.entry, repetition(job, options)
     if entry.obstacle:
         yield without_numbers(entry, Status.UNSUPPORTED, entry.obstacle)
         return
@@ -149,9 +149,10 @@ def open_cell(job: Job) -> Cell:
     return replace(without_numbers(job.entry, Status.OPEN, "not measured yet"), device=job.number)
 
 
-def repetition(job: Job) -> str:
+def repetition(job: Job, options: Options) -> str:
     """The command that measures a job again."""
-    return f"portagpu bench all --device '{job.device.name}' --filter '{job.entry.path}'"
+    peers = "" if options.peers is Peers.VENDOR else f" --peers {options.peers.value}"
+    return f"portagpu bench all --device '{job.device.name}' --filter '{job.entry.path}'{peers}"
 
 
 def jobs_of(

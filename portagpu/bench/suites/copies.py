@@ -19,7 +19,7 @@ from portagpu.bench.records.cell import Memory
 from portagpu.bench.records.workload import Unit, Workload
 from portagpu.bench.roofs.memory import size_text
 from portagpu.bench.running.case import Case, Entry, Options
-from portagpu.device import DeviceRecord, DeviceType
+from portagpu.device import DeviceRecord
 from portagpu.runtime.execution.context import Context
 
 name = "copies"
@@ -33,7 +33,7 @@ def sizes(device: DeviceRecord, options: Options) -> tuple[int, ...]:
     """Bytes of copies."""
     if options.small:
         return (4 * _KIB,)
-    if device.device_type is DeviceType.CPU:
+    if not options.are_large(device):
         return (4 * _KIB, 16 * _MIB) if options.quick else (4 * _KIB, 64 * _KIB, _MIB, 16 * _MIB, 64 * _MIB)
     if options.quick:
         return (4 * _KIB, _MIB, 64 * _MIB)
@@ -72,12 +72,13 @@ def overlapping(streams: int) -> Workload:
 
 def _copy(move: Move, options: Options, context: Context) -> Iterator[Case]:
     given = moves.source(move, options.seed)
-    yield Case(
+    made = Case(
         workload=workload(move),
         memory=Memory.DEVICE if move.way == WITHIN else Memory.HOST,
         contenders=tuple(moves.contenders(move, given, context)),
         check=partial(moves.error, given),
     )
+    yield made.beside(options.peers)
 
 
 def _overlap(streams: int, options: Options, context: Context) -> Iterator[Case]:
@@ -86,12 +87,13 @@ def _overlap(streams: int, options: Options, context: Context) -> Iterator[Case]
     given = overlap.source(overlap.elements(caps, small=options.small), options.seed)
     count = overlap.steps(caps, small=options.small)
     wanted = overlap.expected(given, count)
-    yield Case(
+    made = Case(
         workload=overlapping(streams),
         memory=Memory.HOST,
         contenders=tuple(overlap.contenders(given, count, streams, context)),
         check=lambda found: 0.0 if np.array_equal(found, wanted) else np.inf,
     )
+    yield made.beside(options.peers)
 
 
 __all__ = ["entries", "name", "overlapping", "sizes", "summary", "workload"]

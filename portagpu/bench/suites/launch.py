@@ -21,6 +21,7 @@ from portagpu.bench.launching import calls, first_call, new_kernel
 from portagpu.bench.launching.kernels import gather, scale
 from portagpu.bench.method.turns import Call, Enqueued, waited
 from portagpu.bench.peers.cupy_kernels import cupy_for
+from portagpu.bench.peers.foreign_errors import told
 from portagpu.bench.records.cell import Memory, Role
 from portagpu.bench.records.workload import Unit, Workload
 from portagpu.bench.running.case import Case, Contender, Entry, Options, Timing
@@ -42,16 +43,24 @@ _QUICK = ("1 array", "16 arrays")
 
 def entries(device: DeviceRecord, options: Options) -> Iterator[Entry]:
     """The workloads of a device."""
-    for text in _QUICK if options.quick else KERNELS:
-        yield Entry(path=workload("enqueue", text).path, make=partial(_enqueue, text))
-    yield Entry(path=workload("round trip", "1 array").path, make=_round_trip)
     children = first_call.own_children(device)
-    peers = first_call.cupy_children()
-    for phase in first_call.PHASES:
-        yield Entry(path=workload("first call", phase).path, make=partial(_first_call, phase, children, peers))
+    theirs = first_call.cupy_children()
+    made: list[tuple[Workload, Callable[[Context], Case]]] = [
+        *((workload("enqueue", text), partial(_enqueue, text)) for text in (_QUICK if options.quick else KERNELS)),
+        (workload("round trip", "1 array"), _round_trip),
+        *((workload("first call", p), partial(_first_call, p, children, theirs)) for p in first_call.PHASES),
+    ]
     if not options.quick:
-        yield Entry(path=workload("new kernel", "in all").path, make=_new_kernel)
-        yield Entry(path=workload("new kernel", "without the compiler").path, make=_rendering)
+        made += [
+            (workload("new kernel", "in all"), _new_kernel),
+            (workload("new kernel", "without the compiler"), _rendering),
+        ]
+    for one, make in made:
+        yield Entry(path=one.path, workload=one, make=partial(_beside, options, make))
+
+
+def _beside(options: Options, make: Callable[[Context], Case], context: Context) -> Iterator[Case]:
+    yield make(context).beside(options.peers)
 
 
 def workload(kind: str, text: str) -> Workload:
@@ -69,39 +78,43 @@ def _launchers(context: Context, kernel: Any, sets: int, timing: Timing) -> list
     """Who launches such a kernel."""
     found = [
         _contender("PortaGPU", Role.OURS, partial(calls.own, context, kernel, sets), timing),
-        _contender(f"PyOpenCL {VERSION}", Role.PEER, partial(calls.plain, context, kernel, sets), timing),
+        _contender(f"PyOpenCL {VERSION}", Role.PEER, partial(calls.plain, context, kernel, sets), timing, True),
     ]
     cupy = cupy_for(context.device)
     if cupy is not None:
         label = f"CuPy {cupy.__version__} RawKernel"
-        found.append(_contender(label, Role.VENDOR, partial(calls.of_cupy, cupy, kernel, sets), timing))
+        found.append(_contender(label, Role.VENDOR, partial(calls.of_cupy, cupy, kernel, sets), timing, True))
     return found
 
 
-def _contender(label: str, role: Role, prepare: Callable[[], Call], timing: Timing) -> Contender:
+def _contender(
+    label: str, role: Role, prepare: Callable[[], Call], timing: Timing, is_short: bool = False
+) -> Contender:
+    if role is not Role.OURS:
+        prepare = told(prepare, calls=not is_short)
     return Contender(implementation=label, role=role, prepare=prepare, timing=timing)
 
 
-def _enqueue(text: str, context: Context) -> Iterator[Case]:
+def _enqueue(text: str, context: Context) -> Case:
     kernel, sets = KERNELS[text]
     contenders = _launchers(context, kernel, sets, Enqueued)
-    yield _case(workload("enqueue", text), contenders, partial(calls.error, kernel))
+    return _case(workload("enqueue", text), contenders, partial(calls.error, kernel))
 
 
-def _round_trip(context: Context) -> Iterator[Case]:
+def _round_trip(context: Context) -> Case:
     contenders = _launchers(context, scale, 1, waited)
-    yield _case(workload("round trip", "1 array"), contenders, partial(calls.error, scale))
+    return _case(workload("round trip", "1 array"), contenders, partial(calls.error, scale))
 
 
-def _first_call(phase: str, own: first_call.Children, peers: first_call.Children, context: Context) -> Iterator[Case]:
+def _first_call(phase: str, own: first_call.Children, peers: first_call.Children, context: Context) -> Case:
     found = [_contender("PortaGPU", Role.OURS, own.call, own.timing(phase))]
     cupy = cupy_for(context.device)
     if cupy is not None:
         found.append(_contender(f"CuPy {cupy.__version__}", Role.VENDOR, peers.call, peers.timing(phase)))
-    yield _case(workload("first call", phase), found, lambda total: 0.0 if total == first_call.RIGHT else float("inf"))
+    return _case(workload("first call", phase), found, lambda total: 0.0 if total == first_call.RIGHT else float("inf"))
 
 
-def _new_kernel(context: Context) -> Iterator[Case]:
+def _new_kernel(context: Context) -> Case:
     found = [
         _contender("PortaGPU", Role.OURS, partial(new_kernel.own, context), waited),
         _contender("the driver's compiler alone", Role.PEER, partial(new_kernel.driver_alone, context), waited),
@@ -110,12 +123,12 @@ def _new_kernel(context: Context) -> Iterator[Case]:
     if cupy is not None:
         label = f"CuPy {cupy.__version__} RawKernel"
         found.append(_contender(label, Role.VENDOR, partial(new_kernel.of_cupy, cupy), waited))
-    yield _case(workload("new kernel", "in all"), found, new_kernel.error)
+    return _case(workload("new kernel", "in all"), found, new_kernel.error)
 
 
-def _rendering(context: Context) -> Iterator[Case]:
+def _rendering(context: Context) -> Case:
     ours = _contender("PortaGPU", Role.OURS, partial(new_kernel.without_compiler, context), waited)
-    yield _case(workload("new kernel", "without the compiler"), [ours], new_kernel.error)
+    return _case(workload("new kernel", "without the compiler"), [ours], new_kernel.error)
 
 
 __all__ = ["KERNELS", "entries", "name", "summary", "workload"]

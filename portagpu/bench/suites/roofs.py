@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from portagpu.bench.roofs import arithmetic, chase, levels, memory, streams
+from portagpu.bench.problems import missing
+from portagpu.bench.roofs import arithmetic, chase, levels, matrix_units, memory, streams
 from portagpu.bench.running.case import Case, Entry, Options
 from portagpu.device import DeviceRecord
 from portagpu.runtime.execution.context import Context
@@ -29,13 +30,14 @@ def entries(device: DeviceRecord, options: Options) -> Iterator[Entry]:
             path=workload.path,
             workload=workload,
             obstacle=arithmetic.obstacle(dtype, caps),
-            make=partial(_one, partial(arithmetic.case, dtype, options)),
+            make=partial(_one, options, partial(arithmetic.case, dtype, options)),
         )
+    yield from _matrix_units(device, options)
     nbytes = memory.array_bytes(device, small=options.small)
     for stream in streams.KERNELS:
         yield Entry(
             path=memory.workload(stream, nbytes).path,
-            make=partial(_one, partial(memory.case, stream, options)),
+            make=partial(_one, options, partial(memory.case, stream, options)),
         )
     for level in levels.levels(device, options):
         workload = levels.workload(level, device, small=options.small)
@@ -43,14 +45,34 @@ def entries(device: DeviceRecord, options: Options) -> Iterator[Entry]:
             path=workload.path,
             workload=workload,
             obstacle=levels.obstacle(level, caps),
-            make=partial(_one, partial(levels.case, level, options)),
+            make=partial(_one, options, partial(levels.case, level, options)),
         )
     for size in chase.sizes(device, options):
-        yield Entry(path=chase.workload(size).path, make=partial(_one, partial(chase.case, size, options)))
+        yield Entry(path=chase.workload(size).path, make=partial(_one, options, partial(chase.case, size, options)))
 
 
-def _one(make: partial[Case], context: Context) -> Iterator[Case]:
-    yield make(context)
+def _matrix_units(device: DeviceRecord, options: Options) -> Iterator[Entry]:
+    """Bare instructions where they are probed, and the shipped product where there are matrix units."""
+    caps = device.capabilities
+    assert caps is not None
+    for kind in matrix_units.KINDS:
+        for instruction in matrix_units.instructions(kind, caps):
+            yield Entry(
+                path=matrix_units.workload(kind, instruction).path,
+                make=partial(_one, options, partial(matrix_units.case, kind, instruction, options)),
+            )
+        problem = matrix_units.problem_of(kind, small=options.small)
+        if matrix_units.has_units(caps) and not missing(problem, caps):
+            workload = matrix_units.product_workload(kind, small=options.small)
+            yield Entry(
+                path=workload.path,
+                workload=workload,
+                make=partial(matrix_units.product_case, kind, options),
+            )
+
+
+def _one(options: Options, make: partial[Case], context: Context) -> Iterator[Case]:
+    yield make(context).beside(options.peers)
 
 
 __all__ = ["entries", "name", "summary"]

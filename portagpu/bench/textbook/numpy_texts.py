@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from collections.abc import Callable
 from typing import Any
@@ -29,8 +30,7 @@ def _matmul(a: Any, b: Any, c: Any) -> None:
 
 
 def _black_scholes(price: Any, strike: Any, years: Any, rate: Any, volatility: Any, call: Any, put: Any) -> None:
-    from scipy.special import ndtr  # type: ignore[import-untyped,unused-ignore]
-
+    ndtr = importlib.import_module("scipy.special").ndtr
     spread = volatility * np.sqrt(years)
     d1 = (np.log(price / strike) + (rate + np.float32(0.5) * volatility * volatility) * years) / spread
     d2 = d1 - spread

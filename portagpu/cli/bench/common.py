@@ -89,7 +89,8 @@ _OPTIONS = (
     click.option(
         "--clblast-tuned",
         type=click.Path(path_type=Path, file_okay=False, exists=True),
-        envvar="PORTAGPU_CLBLAST_TUNED",
+        default=lambda: Settings.from_environment().clblast_tuned,
+        show_default="what PORTAGPU_CLBLAST_TUNED names",
         help="folder with JSON files of CLBlast's tuners: with --peers all, CLBlast also with their parameters",
     ),
     click.option("--seed", type=click.IntRange(0, 2**53), default=0, show_default=True, help="of random operands"),

@@ -46,6 +46,18 @@ def bench(ctx: click.Context, wanted: Wanted, products: Products) -> None:
     if ctx.invoked_subcommand is not None:
         refuse_options(ctx)
         return
+    _measure_products(wanted, products)
+
+
+@bench.command()
+@run_options
+@product_options
+def gemm(wanted: Wanted, products: Products) -> None:
+    """Measure products of matrices, as `portagpu bench` does without the name of a suite."""
+    _measure_products(wanted, products)
+
+
+def _measure_products(wanted: Wanted, products: Products) -> None:
     if ROUTINES in products.sets:
         sizes, dtypes = routine_options(products)
         perform(wanted, partial(blas_suite.entries, dtypes=dtypes, sizes=sizes))

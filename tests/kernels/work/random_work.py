@@ -225,4 +225,4 @@ def programs(draw):
             case _:
                 return [f"{pad}if {condition(1)}:", f"{pad}    return"]
 
-    return HEAD + "\n".join([*block(3, 1, False), "    y[i] = a + b", ""])
+    return HEAD + "\n".join([*block(2, 1, False), "    y[i] = a + b", ""])

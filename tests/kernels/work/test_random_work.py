@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 from random_work import SIZE, programs, work_in_python
 
@@ -14,7 +14,6 @@ from portagpu import cuda
 THREADS = 5
 
 
-@settings(max_examples=2 * settings.default.max_examples)
 @given(text=programs(), data=st.lists(st.integers(-3, 3), min_size=SIZE, max_size=SIZE))
 def test_random_kernels(device, text, data):
     note(text)

@@ -31,7 +31,6 @@ def check(work: Work, *, operations, loaded=0, stored=0, atomic=0, read, written
     assert {dtype: kinds for dtype, kinds in found.items() if kinds} == operations
     assert work.memory == Traffic(loaded=loaded, stored=stored, atomic=atomic)
     assert work.shared == shared
-    assert work.touched is not None
     assert (work.touched.read, work.touched.written) == (read, written)
 
 

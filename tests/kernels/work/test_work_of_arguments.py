@@ -175,8 +175,9 @@ def test_more_than_32_bits_count(device):
 
 def test_without_marks(device):
     work = count_work(double, double[2, 32].shape, None, (np.ones(N),), {}, touched=False)
-    assert work.touched is None and work.touched_bytes is None
-    assert work.intensity == 1 / 16
+    assert (work.flops, work.bytes, work.marks) == (N, 16 * N, None)
+    with pytest.raises(UncountedWorkError, match="was not counted"):
+        _ = work.intensity
 
 
 def test_a_count_is_a_specialisation_of_its_own(device):
