@@ -325,10 +325,11 @@ def test_forms_that_a_device_refuses_are_left_out():
         probe.fastest([bad, bad], lambda: None)
 
 
-def test_roofs_that_a_device_lacks_are_read_again(tmp_path):
+@pytest.mark.parametrize("workload", [arithmetic.workload("float16"), matrix_units.workload("float16", "16x16x16")])
+def test_roofs_that_a_device_lacks_are_read_again(workload, tmp_path):
     lacking = Cell(
         device=0,
-        workload=arithmetic.workload("float16"),
+        workload=workload,
         implementation="PortaGPU",
         role=Role.OURS,
         memory=Memory.DEVICE,

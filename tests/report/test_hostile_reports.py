@@ -119,6 +119,7 @@ def test_times_that_no_call_takes_are_refused(value, tmp_path):
         load(good)
 
 
+@pytest.mark.thorough
 def test_very_many_cells():
     """They are merged and written; a page is refused, since nobody could read it, with what helps."""
     one = cell(samples=((1.0,),))

@@ -74,7 +74,7 @@ def has_units(caps: Capabilities) -> bool:
     return bool(caps.matrix_units) or caps.ptx_target >= (8, 0)
 
 
-def workload(arithmetic: str, size: str, flops: float = 0.0) -> Workload:
+def workload(arithmetic: str, size: str, flops: float = 1.0) -> Workload:
     """Multiply-adds of a matrix unit."""
     return Workload(
         suite="roofs", name="flops", arithmetic=arithmetic + SUFFIX, size=size, unit=Unit.GFLOPS, flops=flops
