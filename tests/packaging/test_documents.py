@@ -71,7 +71,8 @@ def test_fragments_are_python():
 
 
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
-def test_programs_run(device, number, tmp_path):
+def test_programs_run(device, number, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where files that a program writes go
     document, error, program, prints = PROGRAMS[number]
     path = tmp_path / "program.py"
     path.write_text(program, encoding="utf-8")
