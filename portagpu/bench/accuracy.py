@@ -16,6 +16,7 @@ from typing import Any
 import click
 import numpy as np
 
+from portagpu.bench.method.rounds import FAILURES
 from portagpu.bench.peers.products import Matrix, Peer, peers_for
 from portagpu.bench.products import own_call
 from portagpu.bench.program import Program, chosen
@@ -145,7 +146,7 @@ def _library(peer: Peer | None, problem: Problem, reference: _Reference) -> tupl
     try:
         call = peer.prepare(served, reference.a, reference.b)
         call.product()
-    except (MemoryError, RuntimeError):
+    except FAILURES:
         return None, ""
     errors = None if call.fetch is None else reference.errors(call.fetch())
     return errors, "" if served == problem else served.arithmetic

@@ -1,18 +1,13 @@
-"""Figures of compilation and memory."""
+"""Memory over many launches."""
 
 from __future__ import annotations
 
 import pytest
 
-from portagpu.bench import compiling, soak
+from portagpu.bench import soak
 from portagpu.runtime.execution.context import Context
 
 pytestmark = pytest.mark.one_device
-
-
-def test_compile_figures(device):
-    assert compiling.python_seconds(Context.for_device(device)) > 0
-    assert compiling.driver_seconds(Context.for_device(device)) > 0
 
 
 def test_memory_does_not_grow_with_launches(device):

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
+from short_method import SHORT
 
-from portagpu.bench import turns
 from portagpu.bench.ladder import measure, results
 from portagpu.bench.ladder.plan import Prepared
 from portagpu.bench.ladder.plot import check_plot, plot
 from portagpu.bench.ladder.results import LadderResult, StepResult
 from portagpu.bench.ladder.steps import LibraryStep, step_named
+from portagpu.bench.method.turns import take_turn
 from portagpu.bench.peers.products import Peer
 from portagpu.bench.records.cell import Memory
 from portagpu.cli import cli
@@ -44,9 +45,8 @@ def run(*steps, **changes):
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(turns, "PAUSE_SECONDS", 0.0)
-    monkeypatch.setattr(turns, "_TURN_SECONDS", 0.0)
-    monkeypatch.setattr(measure, "ROUNDS", 1)
+    monkeypatch.setattr(measure, "take_turn", lambda product: take_turn(product, SHORT))
+    monkeypatch.setattr(measure, "_ROUNDS", 1)
 
 
 def test_files_round_trip(tmp_path):

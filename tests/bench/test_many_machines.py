@@ -177,7 +177,8 @@ def test_a_worker_that_hangs_is_given_up_and_others_go_on(device, cluster, tmp_p
 
 def test_the_command_measures_on_workers_and_keeps_their_addresses_for_itself(device, cluster, tmp_path):
     file = tmp_path / "run.json"
-    command = ["bench", "textbook", "--kernel", "saxpy", "--small", "--quick", "--device", str(device.index)]
+    command = ["bench", "textbook", "--kernel", "saxpy", "--small", "--quick", "--peers", "none"]
+    command += ["--device", str(device.index)]
     arguments = [*command, "--label", "lab", "--dask", cluster.address, "-o", str(file)]
     done = CliRunner().invoke(cli, arguments)
     assert done.exit_code == 0, done.output

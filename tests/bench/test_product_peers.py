@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import sys
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -80,6 +81,19 @@ class Tensor:
         return self.array
 
 
+class FakeEvent:
+    """An event whose time is the host's."""
+
+    def record(self):
+        self.seconds = time.perf_counter()
+
+    def synchronize(self):
+        pass
+
+    def elapsed_time(self, end):
+        return (end.seconds - self.seconds) * 1000
+
+
 class FakeTorch(SimpleNamespace):
     """What the benchmark uses of torch."""
 
@@ -93,7 +107,10 @@ class FakeTorch(SimpleNamespace):
             ),
             version=SimpleNamespace(hip=None),
             cuda=SimpleNamespace(
-                is_available=lambda: True, get_device_name=lambda index: name, synchronize=lambda: None
+                is_available=lambda: True,
+                get_device_name=lambda index: name,
+                synchronize=lambda: None,
+                Event=lambda enable_timing: FakeEvent(),
             ),
             backends=SimpleNamespace(
                 cuda=SimpleNamespace(matmul=SimpleNamespace(allow_tf32=None)),

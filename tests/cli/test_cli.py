@@ -163,7 +163,7 @@ def test_without_devices_nothing_is_measured(tmp_path, monkeypatch):
     assert isinstance(result.exception, NoDeviceError) and not [*tmp_path.iterdir()]
 
 
-@pytest.mark.parametrize("name", ["soak", "launch", "compiling", "accuracy", "strategies"])
+@pytest.mark.parametrize("name", ["soak", "accuracy", "strategies"])
 def test_programs_of_the_benchmarks_tell_errors_in_one_message(name, tmp_path):
     main = importlib.import_module(f"portagpu.bench.{name}").main
     result = CliRunner().invoke(main, ["--help"])

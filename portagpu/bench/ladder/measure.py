@@ -18,6 +18,7 @@ import numpy as np
 from portagpu.bench.ladder.plan import Operands, Prepared, flops_per_byte
 from portagpu.bench.ladder.results import LadderResult, StepResult
 from portagpu.bench.ladder.steps import STEPS, Step
+from portagpu.bench.method.rounds import FAILURES
 from portagpu.bench.method.turns import Product, take_turn
 from portagpu.bench.peers.products import Peer, peers_for
 from portagpu.bench.running.facts import ladder_facts
@@ -114,7 +115,7 @@ def _library(peer: Peer, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> _R
     try:
         library = _Runner(peer.name, peer.prepare(problem, a, b).product)
         library.product()
-    except (MemoryError, RuntimeError) as error:  # what torch and CuPy raise
+    except FAILURES as error:
         reason = str(error).partition("\n")[0]
         raise DeviceError(
             f"{peer.name} cannot multiply these matrices: {reason}", hint="choose a smaller size"

@@ -83,5 +83,5 @@ def test_what_is_supported():
     variant = SubgroupMatrixVariant()
     problem = Problem(m=4096, n=4096, k=4096, dtype="float16")
     there = {name for name, target in TARGETS.items() if variant.supports(problem, target.capabilities)}
-    assert there == {"dg2", "pvc"}
+    assert there == {"bmg", "dg2", "pvc"}
     assert all(variant.shortlist(problem, TARGETS[name].capabilities) for name in there)
