@@ -57,8 +57,8 @@ def _energy(place: Place) -> Figure:
     if place.ours.joules is None:
         return Figure(why="no energy was read")
     flops = place.row.workload.flops
-    if flops is None:
-        return Figure(why="operations are not known")
+    if not flops:
+        return Figure(why="there are no operations that are known")
     return Figure(value=place.ours.joules / flops * 1e12)
 
 

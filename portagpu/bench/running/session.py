@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +19,7 @@ from portagpu.bench.running.cold_caches import flusher
 from portagpu.bench.running.facts import command_line, device_facts, machine_facts, now
 from portagpu.bench.running.measuring import measure, reason_of
 from portagpu.device import DeviceRecord, devices
+from portagpu.errors import PortaGPUPerformanceWarning
 from portagpu.runtime.execution.context import Context
 from portagpu.settings import Settings
 
@@ -105,7 +107,8 @@ def measured(
         yield without_numbers(entry, Status.UNSUPPORTED, entry.obstacle)
         return
     sensors = sensors_for(job.device)
-    with Context.for_device(job.device, settings) as context:
+    with warnings.catch_warnings(), Context.for_device(job.device, settings) as context:
+        warnings.simplefilter("ignore", PortaGPUPerformanceWarning)  # what is slow is measured, not told
         try:
             for case in entry.make(context):
                 for cell in _of_case(case, context, sensors, options, method, tell):
