@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from portagpu.errors import StoreError
 
+F = TypeVar("F", bound=Callable[..., Any])
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -25,6 +27,17 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: str) -> float:
 
 
 time_option = partial(click.option, callback=_seconds, metavar="TIME", show_default=True)
+
+
+def with_options(
+    command: F, collect: Callable[..., Any], options: Sequence[Callable[[Callable[..., Any]], Callable[..., Any]]]
+) -> F:
+    """``collect``, which gets the options' values and calls the command, in the command's place, with these options."""
+    collect.__name__, collect.__doc__ = command.__name__, command.__doc__
+    collect.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
+    for option in reversed(options):
+        collect = option(collect)
+    return collect  # type: ignore[return-value]
 
 
 def refuse_options(ctx: click.Context) -> None:

@@ -12,7 +12,7 @@ from portagpu.bench.peers import core_types
 from portagpu.bench.peers.core_types import CoreTypes
 from portagpu.bench.peers.products import Peer, peers_for
 from portagpu.bench.records.cell import Memory, Role, Status
-from portagpu.bench.running import session
+from portagpu.bench.running import facts, session
 from portagpu.bench.running.case import Options, Peers
 from portagpu.bench.suites import gemm
 from portagpu.blas.gemm.core.problem import DTYPES, Problem
@@ -81,7 +81,7 @@ def test_shapes_and_outputs(device, cells, changes):
 def test_devices_of_one_name_are_told_apart(device, monkeypatch):
     twin = replace(device, index=device.index + 7)
     assert session.new_run([device], PLAIN).devices[0].name == device.name
-    monkeypatch.setattr(session, "devices", lambda: (device, twin))
+    monkeypatch.setattr(facts, "devices", lambda: (device, twin))
     names = [one.name for one in session.new_run([device, twin], PLAIN).devices]
     assert names == [f"{device.name} #{device.index}", f"{device.name} #{device.index + 7}"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from portagpu.bench.cluster.worker import Planned
-from portagpu.bench.records.cell import Cell, Memory, Role, Status
+from portagpu.bench.records.cell import Cell, Status
 from portagpu.bench.records.run import Run
 from portagpu.bench.running import session
 from portagpu.bench.running.facts import now
@@ -24,7 +24,7 @@ class Board:
         asked = set(map(_key, self.waiting))
         self._kept = [cell for cell in run.cells if (cell.device, cell.workload.path) not in asked]
         self._cells: dict[Key, tuple[Cell, ...]] = {
-            _key(one): (_without_numbers(one, Status.OPEN, "not measured yet"),) for one in self.waiting
+            _key(one): (_without_numbers(one, Status.OPEN, session.NOT_YET),) for one in self.waiting
         }
         self._run = run if not self.waiting else replace(run, finished="")
         self.done = 0
@@ -57,15 +57,7 @@ def _key(planned: Planned) -> Key:
 
 
 def _without_numbers(planned: Planned, status: Status, reason: str) -> Cell:
-    return Cell(
-        device=planned.device,
-        workload=planned.workload or session.placeholder(planned.path),
-        implementation="PortaGPU",
-        role=Role.OURS,
-        memory=Memory.DEVICE,
-        status=status,
-        reason=reason,
-    )
+    return session.without_numbers(planned.path, planned.workload, status, reason, planned.device)
 
 
 __all__ = ["Board"]

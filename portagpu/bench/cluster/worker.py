@@ -18,10 +18,10 @@ from portagpu.bench.records.run import Device, Machine
 from portagpu.bench.records.workload import Workload
 from portagpu.bench.running import session
 from portagpu.bench.running.case import Entry, Options
-from portagpu.bench.running.facts import machine_facts
+from portagpu.bench.running.facts import device_facts, machine_facts
 from portagpu.bench.running.measuring import reason_of
 from portagpu.bench.running.selection import matches
-from portagpu.device import DeviceRecord, find_device, working_devices
+from portagpu.device import DeviceRecord
 from portagpu.errors import PortaGPUError
 from portagpu.settings import Settings
 from portagpu.version import __version__
@@ -92,7 +92,7 @@ def introduction(order: Order) -> Introduction:
     ]
     return Introduction(
         machine=machine,
-        devices=tuple(map(session.facts_of, chosen)),
+        devices=tuple(map(device_facts, chosen)),
         planned=tuple(planned),
         problem="" if chosen else "no device works there",
     )
@@ -109,8 +109,7 @@ def measured(process: str, order: Order, planned: Planned) -> tuple[Cell, ...]:
 
 
 def _chosen(order: Order) -> tuple[DeviceRecord, ...]:
-    settings = Settings.from_environment()
-    return tuple(find_device(s, settings) for s in order.selectors) or working_devices(settings)
+    return session.chosen_devices(order.selectors, Settings.from_environment())
 
 
 __all__ = ["PROCESS", "Introduction", "Order", "Planned", "WorkerReplacedError", "greeting", "introduction", "measured"]

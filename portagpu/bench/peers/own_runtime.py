@@ -8,27 +8,18 @@ from functools import cache
 from typing import Any
 
 from portagpu.bench.method.plan import CACHES_BYTES
-from portagpu.bench.method.turns import Call
+from portagpu.bench.method.turns import Call, Clock
 
 
 def with_cupy(cupy: Any, call: Call) -> Call:
     """A call on CuPy's current stream."""
-
-    def clock(enqueue: Callable[[], None], wait: Callable[[], object]) -> float:
-        start, end = cupy.cuda.Event(), cupy.cuda.Event()
-        start.record()
-        start.synchronize()
-        enqueue()
-        end.record()
-        wait()
-        end.synchronize()
-        return float(cupy.cuda.get_elapsed_time(start, end)) / 1000
 
     def flush() -> None:
         memory = _of_cupy(cupy)
         memory += 1
         cupy.cuda.get_current_stream().synchronize()
 
+    clock = _clock(lambda: cupy.cuda.Event(), lambda start, end: cupy.cuda.get_elapsed_time(start, end))
     return replace(call, clock=clock, flush=flush)
 
 
@@ -38,21 +29,28 @@ def with_torch(torch: Any, kind: str, call: Call) -> Call:
         return call
     runtime = getattr(torch, kind)
 
+    def flush() -> None:
+        _of_torch(torch, kind).add_(1)
+        runtime.synchronize()
+
+    clock = _clock(lambda: runtime.Event(enable_timing=True), lambda start, end: start.elapsed_time(end))
+    return replace(call, clock=clock, flush=flush)
+
+
+def _clock(event: Callable[[], Any], elapsed: Callable[[Any, Any], float]) -> Clock:
+    """The clock of a runtime's events; ``elapsed(start, end)``: the milliseconds between two."""
+
     def clock(enqueue: Callable[[], None], wait: Callable[[], object]) -> float:
-        start, end = runtime.Event(enable_timing=True), runtime.Event(enable_timing=True)
+        start, end = event(), event()
         start.record()
         start.synchronize()
         enqueue()
         end.record()
         wait()
         end.synchronize()
-        return float(start.elapsed_time(end)) / 1000
+        return float(elapsed(start, end)) / 1000
 
-    def flush() -> None:
-        _of_torch(torch, kind).add_(1)
-        runtime.synchronize()
-
-    return replace(call, clock=clock, flush=flush)
+    return clock
 
 
 @cache

@@ -12,16 +12,19 @@ from portagpu.bench.conditions import Monitor, Sensors, sensors_for
 from portagpu.bench.method.plan import FULL, Method
 from portagpu.bench.method.rounds import FAILURES
 from portagpu.bench.records.cell import Caches, Cell, Memory, Role, Status
-from portagpu.bench.records.run import Device, Run
+from portagpu.bench.records.run import Run
 from portagpu.bench.records.workload import Unit, Workload
-from portagpu.bench.running.case import Case, Entry, Options, Peers
+from portagpu.bench.running.case import Case, Entry, Options, Peers, Sizes
 from portagpu.bench.running.cold_caches import flusher
 from portagpu.bench.running.facts import command_line, device_facts, machine_facts, now
 from portagpu.bench.running.measuring import measure, reason_of
-from portagpu.device import DeviceRecord, devices
+from portagpu.device import DeviceRecord, find_device, working_devices
 from portagpu.errors import PortaGPUPerformanceWarning
 from portagpu.runtime.execution.context import Context
 from portagpu.settings import Settings
+
+NOT_YET = "not measured yet"
+"""Why a cell is open that nobody tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +45,11 @@ class Progress:
     keep: Callable[[Run], None] = lambda run: None
 
 
+def chosen_devices(selectors: Iterable[str], settings: Settings) -> tuple[DeviceRecord, ...]:
+    """The devices that are named, or all that work. Raises `DeviceSelectionError`."""
+    return tuple(find_device(one, settings) for one in selectors) or working_devices(settings)
+
+
 def new_run(
     chosen: Sequence[DeviceRecord], options: Options, method: Method = FULL, *, label: str = "", command: str = ""
 ) -> Run:
@@ -53,15 +61,8 @@ def new_run(
         seed=options.seed,
         method=method.facts,
         machines=(machine_facts(label),),
-        devices=tuple(map(facts_of, chosen)),
+        devices=tuple(map(device_facts, chosen)),
     )
-
-
-def facts_of(device: DeviceRecord) -> Device:
-    """A device's facts; one of several of a name and driver gets its index."""
-    alike = [one for one in devices() if one.key == device.key]
-    facts = device_facts(device)
-    return replace(facts, name=f"{facts.name} #{device.index}") if len(alike) > 1 else facts
 
 
 def perform(
@@ -104,7 +105,7 @@ def measured(
     """The cells of a job, without the device's number."""
     entry, repeat = job.entry, repetition(job, options)
     if entry.obstacle:
-        yield without_numbers(entry, Status.UNSUPPORTED, entry.obstacle)
+        yield without_numbers(entry.path, entry.workload, Status.UNSUPPORTED, entry.obstacle)
         return
     sensors = sensors_for(job.device)
     with warnings.catch_warnings(), Context.for_device(job.device, settings) as context:
@@ -114,7 +115,7 @@ def measured(
                 for cell in _of_case(case, context, sensors, options, method, tell):
                     yield replace(cell, repeat=repeat)
         except FAILURES as error:  # before there was a case: operands that do not fit
-            yield without_numbers(entry, Status.FAILED, reason_of(error))
+            yield without_numbers(entry.path, entry.workload, Status.FAILED, reason_of(error))
 
 
 def _of_case(
@@ -127,11 +128,11 @@ def _of_case(
         yield from measure(case, method, monitor=monitor, caches=Caches.COLD, flush=cold, progress=tell)
 
 
-def without_numbers(entry: Entry, status: Status, reason: str) -> Cell:
-    """Our cell of an entry that has no case."""
+def without_numbers(path: str, workload: Workload | None, status: Status, reason: str, device: int = 0) -> Cell:
+    """Our cell of what has no case (yet); ``workload``: where it is known before."""
     return Cell(
-        device=0,
-        workload=entry.workload or placeholder(entry.path),
+        device=device,
+        workload=workload or _placeholder(path),
         implementation="PortaGPU",
         role=Role.OURS,
         memory=Memory.DEVICE,
@@ -140,7 +141,7 @@ def without_numbers(entry: Entry, status: Status, reason: str) -> Cell:
     )
 
 
-def placeholder(path: str) -> Workload:
+def _placeholder(path: str) -> Workload:
     """A workload of which only the path is known."""
     suite, name, *rest = path.split("/")
     size = rest.pop() if rest else ""
@@ -149,13 +150,19 @@ def placeholder(path: str) -> Workload:
 
 def open_cell(job: Job) -> Cell:
     """What stands for a job that was not done yet."""
-    return replace(without_numbers(job.entry, Status.OPEN, "not measured yet"), device=job.number)
+    return without_numbers(job.entry.path, job.entry.workload, Status.OPEN, NOT_YET, job.number)
 
 
 def repetition(job: Job, options: Options) -> str:
-    """The command that measures a job again."""
-    peers = "" if options.peers is Peers.VENDOR else f" --peers {options.peers.value}"
-    return f"portagpu bench all --device '{job.device.name}' --filter '{job.entry.path}'{peers}"
+    """The command that measures a job again, with what the workloads of its suite depend on."""
+    told = [
+        f"--sizes-of {options.sizes.value}" if options.sizes is not Sizes.OWN else "",
+        "--small" if options.small else "",
+        f"--seed {options.seed}" if options.seed else "",
+        f"--peers {options.peers.value}" if options.peers is not Peers.VENDOR else "",
+    ]
+    command = f"portagpu bench all --device '{job.device.name}' --filter '{job.entry.path}'"
+    return " ".join([command, *filter(None, told)])
 
 
 def jobs_of(
@@ -170,5 +177,5 @@ def jobs_of(
     ]
 
 
-__all__ = ["Job", "Progress", "facts_of", "jobs_of", "measured", "new_run", "open_cell", "perform", "placeholder"]
+__all__ = ["NOT_YET", "Job", "Progress", "chosen_devices", "jobs_of", "measured", "new_run", "open_cell", "perform"]
 __all__ += ["repetition", "without_numbers"]

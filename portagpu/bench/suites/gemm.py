@@ -28,6 +28,7 @@ from portagpu.runtime.execution.context import Context
 
 name = "gemm"
 summary = "products of matrices, in every dtype and precision"
+_SMALL = (90, 100)
 _ON_GPUS, _ON_CPUS = (256, 512, 1024, 2048, 4096), (256, 512, 1024, 2048)
 Products = Callable[[DeviceRecord], Iterable[Problem]]
 
@@ -47,11 +48,15 @@ def entries(device: DeviceRecord, options: Options, products: Products | None = 
 
 
 def default_problems(device: DeviceRecord, options: Options) -> list[Problem]:
-    """What a device is measured with: squares, and all sets of `portagpu.bench.problems` where there is time."""
-    assert device.capabilities is not None
-    sizes = (90, 100) if options.small else _ON_GPUS if options.are_large(device) else _ON_CPUS
+    """What a device is measured with."""
     kinds = [("float32", ""), ("float64", "")]
-    return problems.combined(map(problems.square, sizes[-2:] if options.quick else sizes), kinds)
+    return problems.combined(map(problems.square, sizes_for(device, options)), kinds)
+
+
+def sizes_for(device: DeviceRecord, options: Options) -> tuple[int, ...]:
+    """Sizes of the squares that options ask for on a device."""
+    sizes = _SMALL if options.small else _ON_GPUS if options.are_large(device) else _ON_CPUS
+    return sizes[-2:] if options.quick else sizes
 
 
 def default_sizes(device: DeviceRecord) -> tuple[int, ...]:
@@ -132,4 +137,4 @@ def _best_core_type(problem: Problem, peer: Peer) -> list[Contender]:
     ]
 
 
-__all__ = ["default_problems", "default_sizes", "entries", "name", "summary", "workload_of"]
+__all__ = ["default_problems", "default_sizes", "entries", "name", "sizes_for", "summary", "workload_of"]

@@ -26,9 +26,9 @@ from portagpu.bench.running.case import Entry, Options, Peers, Sizes
 from portagpu.bench.running.selection import matches
 from portagpu.cli.choices import Choice
 from portagpu.cli.interruption import keep_in
-from portagpu.cli.options import check_writable
+from portagpu.cli.options import check_writable, with_options
 from portagpu.cli.output import console as new_console
-from portagpu.device import DeviceRecord, default_device, find_device, working_devices
+from portagpu.device import DeviceRecord, default_device
 from portagpu.errors import StoreError
 from portagpu.report import terminal
 from portagpu.settings import Settings
@@ -132,11 +132,7 @@ def run_options(command: F) -> F:
         kwargs["wanted"] = Wanted(options=options, method=QUICK if quick else FULL, **given)
         return command(*args, **kwargs)
 
-    collect.__name__, collect.__doc__ = command.__name__, command.__doc__
-    collect.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
-    for option in reversed(_OPTIONS):
-        collect = option(collect)
-    return collect  # type: ignore[return-value]
+    return with_options(command, collect, _OPTIONS)
 
 
 def perform(wanted: Wanted, entries: Entries) -> Run:
@@ -159,8 +155,7 @@ def perform(wanted: Wanted, entries: Entries) -> Run:
 def _here(wanted: Wanted, entries: Entries, progress: session.Progress, console: Console) -> Run:
     """Measure this machine's devices."""
     settings = Settings.from_environment()
-    chosen = tuple(find_device(s, settings) for s in wanted.selectors) or working_devices(settings)
-    devices = chosen or (default_device(settings),)  # which tells why none works
+    devices = session.chosen_devices(wanted.selectors, settings) or (default_device(settings),)  # tells why none works
     run = session.new_run(devices, wanted.options, wanted.method, label=wanted.label)
     if wanted.resume:
         run = resumed(wanted.output, run)

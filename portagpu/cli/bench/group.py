@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from portagpu.bench.running.case import Options
 from portagpu.bench.suites import blas as blas_suite
 from portagpu.bench.suites import gemm as gemm_suite
+from portagpu.blas.gemm.core.problem import Problem
 from portagpu.cli.bench.blas import blas
 from portagpu.cli.bench.common import Wanted, perform, run_options
 from portagpu.cli.bench.copies import copies
@@ -22,6 +24,7 @@ from portagpu.cli.bench.textbook import textbook
 from portagpu.cli.bench.tuned import tuned
 from portagpu.cli.choices import SuggestingGroup
 from portagpu.cli.options import refuse_options
+from portagpu.device import DeviceRecord
 
 
 class _Suites(SuggestingGroup):
@@ -62,8 +65,12 @@ def _measure_products(wanted: Wanted, products: Products) -> None:
         sizes, dtypes = routine_options(products)
         perform(wanted, partial(blas_suite.entries, dtypes=dtypes, sizes=sizes))
         return
-    chosen = products.on if products != Products() else None
-    perform(wanted, partial(gemm_suite.entries, products=chosen))
+    perform(wanted, partial(gemm_suite.entries, products=partial(_chosen, products, wanted.options)))
+
+
+def _chosen(products: Products, options: Options, device: DeviceRecord) -> list[Problem]:
+    """What is named, and for the rest what the options ask for: a function that Dask's workers can import."""
+    return products.on(device, gemm_suite.sizes_for(device, options))
 
 
 bench.add_command(every_suite)

@@ -16,6 +16,7 @@ from portagpu.blas.gemm.core.accumulation import OUTPUTS
 from portagpu.blas.gemm.core.problem import DTYPES, Problem, default_output
 from portagpu.blas.gemm.selection.registry import all_precisions
 from portagpu.cli.choices import DEFAULT_PRECISION, Choice
+from portagpu.cli.options import with_options
 from portagpu.cli.shapes import FORM
 from portagpu.device import DeviceRecord
 
@@ -88,11 +89,7 @@ def product_options(command: F) -> F:
         )
         return command(*args, **kwargs)
 
-    collect.__name__, collect.__doc__ = command.__name__, command.__doc__
-    collect.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
-    for option in reversed(_OPTIONS):
-        collect = option(collect)
-    return collect  # type: ignore[return-value]
+    return with_options(command, collect, _OPTIONS)
 
 
 def _check_output(dtypes: tuple[str, ...], out: str | None) -> None:
