@@ -29,7 +29,6 @@ SMALL = Problem(m=48, n=40, k=56, dtype="float32")
 @pytest.mark.thorough
 @pytest.mark.usefixtures("short_turns")
 def test_a_search_and_three_states(device, tmp_path, monkeypatch):
-    monkeypatch.setattr(tuned, "BACK_TO_BACK_ROUNDS", 1)
     kept = tmp_path / "kept.jsonl"
     settings = Settings.from_environment()
     told = []
@@ -50,7 +49,6 @@ def test_a_search_and_three_states(device, tmp_path, monkeypatch):
 @pytest.mark.thorough
 @pytest.mark.usefixtures("short_turns")
 def test_the_models_choice_beside_shipped_results(device, tmp_path, monkeypatch):
-    monkeypatch.setattr(tuned, "BACK_TO_BACK_ROUNDS", 1)
     best = default_config(SMALL, device.capabilities)
     other = next(c for c in registry.candidates(SMALL, device.capabilities) if c != best)
     shipped = Store(tmp_path / "shipped.jsonl")

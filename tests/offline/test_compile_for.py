@@ -144,11 +144,11 @@ def test_exactly_the_missing_parts_of_a_compiler_are_named(name, monkeypatch):
 def test_what_the_compiler_refuses_is_told_at_the_python_line(target, monkeypatch):
     run = offline_parts.attempt
 
-    def broken(command, source):
+    def broken(command, source, **environment):
         path = Path(command[-1])
         if path.suffix == ".cl":
             path.write_text(path.read_text().replace("/ 2.0f", "/ nowhere()").replace("* 0.5f", "* nowhere()"))
-        return run(command, source)
+        return run(command, source, **environment)
 
     monkeypatch.setattr(offline_parts, "attempt", broken)
     with pytest.raises(BuildError, match="nowhere") as caught:
