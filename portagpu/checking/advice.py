@@ -53,7 +53,7 @@ def suggestion(kernel: Dispatcher, target: OfflineTarget, call: Call) -> Data:
 def blocks_for(kernel: Dispatcher, target: OfflineTarget, call: Call) -> list[tuple[int, ...]]:
     """Blocks to try: multiples of the lanes, of as many axes as the kernel has."""
     caps = target.capabilities
-    sizes = [n for n in _SIZES if n <= caps.max_work_group_size and n % max(caps.warp_size, 1) == 0]
+    sizes = [n for n in _SIZES if n <= caps.largest_block and n % max(caps.warp_size, 1) == 0]
     if call.block is not None and math.prod(call.block[1:]) > 1:
         rest = math.prod(call.block[1:])
         return [(n // rest, *call.block[1:]) for n in sizes if n % rest == 0]

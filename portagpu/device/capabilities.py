@@ -44,6 +44,7 @@ class Capabilities:
 
     # launches
     max_work_group_size: int
+    max_named_group_size: int = 0  # of kernels that are compiled for one size, where that may be larger
     max_work_item_sizes: tuple[int, int, int]
     max_blocks: int = 2**64 - 1  # of a launch, over all axes
     max_blocks_of_axis: int = 2**63 - 1
@@ -109,3 +110,8 @@ class Capabilities:
     packed_dot_product: bool = False  # cl_khr_integer_dot_product of a GPU works, under `language_option`
     builtin_prefetch: bool = False  # the compiler takes __builtin_prefetch: a CPU's, where OpenCL's may do nothing
     scoped_fences: bool = False  # atomic_work_item_fence over the device, in sequence, works under `language_option`
+
+    @property
+    def largest_block(self) -> int:
+        """Threads of a block at most: of a kernel that is compiled for its size, where that may be larger."""
+        return max(self.max_work_group_size, self.max_named_group_size)

@@ -83,7 +83,7 @@ class CudaNames:
     @property
     def MAX_THREADS_PER_BLOCK(self: _Record) -> int:
         """Threads of a block; a kernel that needs many registers may be allowed fewer."""
-        return _facts(self).max_work_group_size
+        return _facts(self).largest_block
 
     @property
     def MAX_BLOCK_DIM_X(self: _Record) -> int:
@@ -184,7 +184,7 @@ class CudaNames:
     @property
     def MAX_THREADS_PER_MULTI_PROCESSOR(self: _Record) -> int:
         """Threads that a compute unit takes for certain: those of the largest block; GPUs may take more."""
-        return _facts(self).max_work_group_size
+        return _facts(self).largest_block
 
     @property
     def CONCURRENT_KERNELS(self) -> int:

@@ -54,6 +54,21 @@ def test_each_program_is_noted_once_and_cases_that_end_are_told():
     assert isinstance(last, CaseEnded) and str(last.error) == "no result"
 
 
+def test_a_block_larger_than_usual_is_compiled_for_its_size():
+    """AMD's compilers give registers for 256 threads unless a kernel names its block, and then for up to 1024."""
+
+    def launch_many():
+        x = cuda.to_device(np.ones(2048, np.float32))
+        twice[2, 1024](x, 2)
+        with pytest.raises(LaunchConfigError, match="runs at most 1024"):
+            twice[1, 2048](x, 2)
+
+    found = list(launched(TARGETS["gfx942"], [Case("g", "c", launch_many)]))
+    assert all(isinstance(one, Launched) for one in found), found
+    large = next(one for one in found if one.block == (1024,))
+    assert "reqd_work_group_size(1024, 1, 1)" in large.overload.kernel_source.source
+
+
 def test_what_comes_of_them(monkeypatch):
     target = compiler_of(TARGETS["gfx1100"])
 

@@ -15,6 +15,7 @@ class Hints:
 
     ``may_take_ptx``: try inline PTX. ``hidden_local_memory``: bytes up to which static local arrays are tried beyond
     the reported size. ``warp_size_query``: attribute of `pyopencl.Device` with the number of lanes in lockstep.
+    ``named_group_size_query``: the same with the most work-items of a group that a kernel names.
     ``compute_capability_query``: the same for CUDA's compute capability, with {} for "major" and "minor".
     ``single_barriers``: False where a barrier must be written twice.
     ``conditional_barriers``: False where a barrier under a branch is compiled wrongly, though a whole block takes it.
@@ -36,6 +37,7 @@ class Hints:
     may_take_ptx: bool = False
     hidden_local_memory: int | None = None
     warp_size_query: str | None = None
+    named_group_size_query: str | None = None
     compute_capability_query: str | None = None
     line_directives: bool = False
     single_barriers: bool = True
@@ -113,6 +115,13 @@ QUIRKS: tuple[Quirk, ...] = (
         field="warp_size_query",
         value="wavefront_width_amd",
         reason="cl_amd_device_attribute_query; 64 on GCN and CDNA, 32 on RDNA",
+    ),
+    Quirk(
+        match="advanced micro devices",
+        field="named_group_size_query",
+        value="max_work_group_size_amd",
+        reason="cl_amd_device_attribute_query; kernels get registers for groups of 256 unless they name a size, and that"
+        " is what CL_DEVICE_MAX_WORK_GROUP_SIZE says: the hardware runs groups of 1024",
     ),
     Quirk(
         match="advanced micro devices",

@@ -141,10 +141,10 @@ def check_shape(shape: LaunchShape, caps: Capabilities, device: str) -> None:
                 f" {caps.max_blocks_of_axis}",
                 hint=_SMALLER,
             )
-    if shape.threads > caps.max_work_group_size:
+    if shape.threads > caps.largest_block:
         raise LaunchConfigError(
             f"a block of {_show(shape.block)} has {shape.threads} threads; "
-            f"{device} runs at most {caps.max_work_group_size}",
+            f"{device} runs at most {caps.largest_block}",
             hint="make the block smaller and the grid larger",
         )
     for axis, (wanted, limit) in enumerate(zip(shape.block, caps.max_work_item_sizes, strict=True)):
@@ -236,7 +236,7 @@ class CompiledKernel:
         """Whether the driver refuses a block of that size for this kernel, but perhaps not if the kernel names it."""
         if self.kernel_source.block_dim is not None or shape.threads <= self.max_threads:
             return False
-        return shape.threads <= self.context.capabilities.max_work_group_size
+        return shape.threads <= self.context.capabilities.largest_block
 
     def check_block(self, shape: LaunchShape) -> None:
         """Raise `LaunchConfigError` where this kernel cannot run with that block."""

@@ -14,6 +14,7 @@ from portagpu.backends.opencl.offline import cpu, nvptx, ocloc
 from portagpu.backends.opencl.offline.figures import figures_of_assembly
 from portagpu.backends.opencl.offline.instructions import amdgcn
 from portagpu.backends.opencl.offline.instructions.counting import counted, without_lines
+from portagpu.backends.opencl.offline.kept import kept_or
 from portagpu.backends.opencl.offline.parts import (
     CLANG,
     LINES,
@@ -47,10 +48,14 @@ def compile_offline(target: Target, source: str, options: tuple[str, ...]) -> Co
             notes=[unknown],
             hint="install a newer one: of the maker's packages, or of a later distribution",
         )
-    with tempfile.TemporaryDirectory(prefix="portagpu-offline-") as folder:
-        path = Path(folder) / "kernel.cl"
-        path.write_text(source, encoding="utf-8")
-        return compiler.compile(target, path, source, options)
+
+    def compiled() -> Compiled:
+        with tempfile.TemporaryDirectory(prefix="portagpu-offline-") as folder:
+            path = Path(folder) / "kernel.cl"
+            path.write_text(source, encoding="utf-8")
+            return compiler.compile(target, path, source, options)
+
+    return kept_or(compiled, target, source, options, compiler.tools)
 
 
 def compiler_of(target: Target) -> CompilerVersion:
@@ -150,8 +155,14 @@ _DEVICE_LIBRARIES = Part(
 COMPILERS: dict[str, OfflineCompiler] = {
     "amdgcn": OfflineCompiler(parts=(CLANG, _DEVICE_LIBRARIES), compile=_compile_amdgcn, version=clang_version),
     "ocloc": OfflineCompiler(
-        parts=(ocloc.OCLOC,), compile=ocloc.compile_ocloc, version=ocloc.version, unknown=ocloc.unknown
+        parts=(ocloc.OCLOC,),
+        compile=ocloc.compile_ocloc,
+        version=ocloc.version,
+        unknown=ocloc.unknown,
+        others=ocloc.libraries,
     ),
-    "nvptx": OfflineCompiler(parts=(CLANG, nvptx.LIBCLC), compile=nvptx.compile_nvptx, version=nvptx.version),
+    "nvptx": OfflineCompiler(
+        parts=(CLANG, nvptx.LIBCLC), compile=nvptx.compile_nvptx, version=nvptx.version, others=nvptx.tools
+    ),
     "cpu": OfflineCompiler(parts=(CLANG, cpu.LIBCLC), compile=cpu.compile_cpu, version=clang_version),
 }

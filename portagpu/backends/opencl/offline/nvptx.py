@@ -64,6 +64,11 @@ def disassemblers() -> list[str]:
     return _programs("nvdisasm")
 
 
+def tools() -> list[str]:
+    """All of both."""
+    return [*assemblers(), *disassemblers()]
+
+
 def _programs(name: str) -> list[str]:
     homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
     patterns = [f"{folder}/nvidia/*/bin/{name}" for folder in sys.path if folder]

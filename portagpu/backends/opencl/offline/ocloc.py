@@ -6,6 +6,7 @@ with debug information, which is done only for kernels that have something to sa
 
 from __future__ import annotations
 
+import glob
 import re
 import shutil
 from dataclasses import replace
@@ -83,6 +84,11 @@ def unknown(target: Target) -> str | None:
     known = re.search(r"<device_type> can be:(.*)\n", said_by(program, "compile", "--help"))
     names = re.findall(r"[\w-]+", said_by(program, "compile", "--help")) if known else [target.name]
     return None if target.name in names else f"this ocloc ({version().version}) does not know {target.name}"
+
+
+def libraries() -> list[str]:
+    """Where the compiler proper is, which has a package of its own."""
+    return sorted(glob.glob("/usr/lib/*/libigc.so.?"))
 
 
 def version() -> CompilerVersion:

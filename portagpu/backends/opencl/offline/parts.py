@@ -37,13 +37,20 @@ class Part:
 class OfflineCompiler:
     """How one compiler is run: the target, the file of the program, its text, options.
 
-    ``version``: which one it is. ``unknown``: why the one that is installed knows no such target, or None.
+    ``version``: which one it is. ``unknown``: why the one that is installed knows no such target, or None. ``others``:
+    files beside those of the parts that decide about what comes of a program.
     """
 
     parts: tuple[Part, ...]
     compile: Callable[[Target, Path, str, tuple[str, ...]], Compiled]
     version: Callable[[], CompilerVersion]
     unknown: Callable[[Target], str | None] = lambda target: None
+    others: Callable[[], Iterable[str]] = tuple
+
+    @property
+    def tools(self) -> list[str]:
+        """Paths of all that decides about what comes of a program."""
+        return [*(path for part in self.parts if (path := part.find())), *self.others()]
 
     @property
     def package(self) -> str:

@@ -42,6 +42,7 @@ _WAVES = replace(
     local_memory_argument=65536,
     global_cache=2**23,
     max_work_group_size=256,  # what the driver reports by default
+    max_named_group_size=1024,
     float_atomic_add_global=False,
     float_atomic_add_local=False,
     double_atomic_add_global=False,

@@ -44,6 +44,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         global_cache=int(device.global_mem_cache_size),
         host_unified_memory=kind is DeviceType.CPU or bool(device.host_unified_memory),
         max_work_group_size=int(device.max_work_group_size),
+        max_named_group_size=_named_group_size(device, hints),
         max_work_item_sizes=(sizes[0], sizes[1], sizes[2]),
         preferred_multiple=results.preferred_multiple,
         warp_size=_warp_size(device, kind, results, hints),
@@ -111,6 +112,16 @@ def _ptx_target(device: cl.Device, results: ProbeResults, hints: Hints) -> tuple
     except (cl.Error, AttributeError):
         return (0, 0)
     return (major, minor)
+
+
+def _named_group_size(device: cl.Device, hints: Hints) -> int:
+    """The largest work-group of kernels that name its size; 0 where nothing tells it apart."""
+    if hints.named_group_size_query is None:
+        return 0
+    try:
+        return int(getattr(device, hints.named_group_size_query))
+    except (cl.Error, AttributeError):
+        return 0
 
 
 def _warp_size(device: cl.Device, kind: DeviceType, results: ProbeResults, hints: Hints) -> int:
