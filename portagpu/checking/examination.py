@@ -29,9 +29,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What makes a check fail: ``requirements``, where none were written that nothing spills on GPUs."""
+    """What makes a check fail: ``requirements``, where none were written that nothing spills on GPUs.
+
+    ``lacking_fails``: that a target does not have what a kernel uses.
+    """
 
     requirements: tuple[Requirement, ...] = ()
+    lacking_fails: bool = True
 
     @property
     def spills_fail(self) -> bool:
@@ -60,7 +64,7 @@ def examined(compiled: Callable[[], OfflineKernel], subject: Subject, target: Of
     try:
         made = compiled()
     except PortaGPUError as error:
-        return _failed(error, subject, target)
+        return _failed(error, subject, target, rules)
     subject = replace(
         subject,
         span=subject.span or made.span,
@@ -96,18 +100,20 @@ def definition(kernel: KernelDefinition) -> Span | None:
     return Span(filename=source.filename, line=line, column=begin, end_column=len(text.rstrip()), text=text)
 
 
-def _failed(error: PortaGPUError, subject: Subject, target: OfflineTarget) -> Result:
+def _failed(error: PortaGPUError, subject: Subject, target: OfflineTarget, rules: Rules) -> Result:
     if isinstance(error, MissingCompilerError):
         said = "; ".join(error.notes) or error.message
         problem = Problem(rule="no-compiler", level="note", message=f"not compiled: {said}", hint=error.hint)
         return Result(subject=subject, target=target, status=Status.NOT_COMPILED, problems=(problem,))
+    level = "error"
     if isinstance(error, MissingCapabilityError):
         rule, status = "missing-feature", Status.UNSUPPORTED
+        level = "error" if rules.lacking_fails else "note"
     else:
         rule, status = "refused" if isinstance(error, BuildError) else "wrong-kernel", Status.REFUSED
     problem = Problem(
         rule=rule,
-        level="error",
+        level=level,
         message="; ".join((error.message, *error.notes)) if isinstance(error, KernelError) else error.message,
         span=error.span or subject.span,
         hint=error.hint,

@@ -24,7 +24,8 @@
          "block": [256, 1, 1],            null where it is not known
          "source_hash": "sha256 of the generated program",        null where there is none
          "status": "compiled",            see `Status`
-         "ok": true,                      whether it passes: compiled, no spills on a GPU, requirements met
+         "ok": true,                      whether it passes: compiled, no spills on a GPU, requirements met; of
+                                          shipped kernels also that the target lacks what one uses
          "figures": {...},                null unless compiled; see `figures_data`
          "problems": [{"rule": "spill", "level": "error", "message": "...", "hint": null,
                        "file": "kernels.py", "line": 53, "column": 13, "end_column": 17,
@@ -33,7 +34,8 @@
          "suggestion": null}],            see `portagpu.checking.advice`
       "notes": [                          calls of shipped routines that ended before they launched everything
         {"target": "gfx1100", "group": "examples", "case": "examples/scan.py", "message": "..."}],
-      "summary": {"compiled": 1, "failed": 0, "not compiled": 0}
+      "complete": true,                   false while the check goes on, and where it was ended
+      "summary": {"compiled": 1, "unsupported": 0, "failed": 0, "not compiled": 0}      failed: all that are not "ok"
     }
 
 Files are absolute, or below the folder that the check ran in, with "/" between folders; columns count from 1, and the
@@ -115,8 +117,10 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """Whether it compiled and no problem is an error."""
-        return self.status is Status.COMPILED and not any(p.level == "error" for p in self.problems)
+        """Whether no problem is an error, and it compiled, or that the target lacks something was expected."""
+        if any(problem.level == "error" for problem in self.problems):
+            return False
+        return self.status in (Status.COMPILED, Status.UNSUPPORTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,7 +239,12 @@ def note_data(note: Note) -> Data:
 
 
 def report_data(
-    results: Iterable[Result], targets: Iterable[OfflineTarget], require: Iterable[str], notes: Iterable[Note] = ()
+    results: Iterable[Result],
+    targets: Iterable[OfflineTarget],
+    require: Iterable[str],
+    notes: Iterable[Note] = (),
+    *,
+    complete: bool = True,
 ) -> Data:
     """A whole file's data."""
     known = list(results)
@@ -251,8 +260,10 @@ def report_data(
         "targets": described,
         "results": [result_data(result, compilers.get(result.target.name)) for result in known],
         "notes": [note_data(note) for note in notes],
+        "complete": complete,
         "summary": {
             "compiled": sum(result.status is Status.COMPILED for result in known),
+            "unsupported": sum(result.status is Status.UNSUPPORTED for result in known),
             "failed": sum(not result.ok for result in known) - absent,
             "not compiled": absent,
         },

@@ -24,6 +24,7 @@ RULES: dict[str, Rule] = {
     "refused": Rule("CompilerRefusal", "The target's compiler does not take the generated program."),
     "wrong-kernel": Rule("WrongKernel", "The kernel's Python text is at fault, on every target or on this one."),
     "requirement": Rule("RequirementNotMet", "The kernel does not meet what --require asks for."),
+    "unfinished": Rule("UnfinishedCheck", "The check ended before everything was compiled."),
     "no-compiler": Rule(
         "NoCompiler", "The compiler of a target is not installed, or does not know it: nothing was checked there."
     ),

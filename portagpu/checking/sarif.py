@@ -17,7 +17,7 @@ _ROOT = "SRCROOT"
 _Data = dict[str, Any]
 
 
-def as_sarif(results: Iterable[Result]) -> str:
+def as_sarif(results: Iterable[Result], *, complete: bool = True) -> str:
     """The text of a file: a result for each problem, one for equal ones of several targets."""
     grouped: dict[tuple[Any, ...], tuple[Problem, list[Result]]] = {}
     for result in results:
@@ -39,6 +39,7 @@ def as_sarif(results: Iterable[Result]) -> str:
             }
         },
         "originalUriBaseIds": {_ROOT: {"uri": Path.cwd().as_uri().rstrip("/") + "/"}},
+        "invocations": [{"executionSuccessful": complete}],
         "columnKind": "unicodeCodePoints",
         "results": [_result(problem, of, names.index(problem.rule)) for problem, of in grouped.values()],
     }

@@ -98,3 +98,4 @@ SCHEMA: _Schema = {
         }
     ),
 }
+SCHEMA["properties"]["complete"] = {"type": "boolean"}  # files of earlier packages do not say it

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -17,13 +16,12 @@ from portagpu.backends import registry
 from portagpu.backends.offline import OfflineTarget
 from portagpu.checking.advice import suggestion
 from portagpu.checking.examination import Call, Rules, examine
-from portagpu.checking.records import Note, Result, Status
+from portagpu.checking.records import Result, Status
 from portagpu.checking.requirements import parse
-from portagpu.checking.shipped.collections import ALL, GROUPS, groups_of, usual_targets
-from portagpu.checking.shipped.run import check_shipped
-from portagpu.checking.shipped.tables import show_shipped
+from portagpu.checking.shipped.collections import ALL, GROUPS, usual_targets
 from portagpu.checking.tables import show
 from portagpu.cli.check_output import Sink, as_before
+from portagpu.cli.check_shipped import shipped as check_shipped_kernels
 from portagpu.cli.choices import Choice
 from portagpu.cli.kernel_files import kernel_of
 from portagpu.cli.options import check_writable
@@ -87,7 +85,7 @@ def check_command(
     chosen = tuple(map(registry.find_target, targets)) or default
     sink = Sink(form="table" if to_json else form, place=_place(output), targets=chosen, require=require)
     if shipped is not None:
-        results = _shipped(shipped, chosen, rules, sink)
+        results = check_shipped_kernels(shipped, chosen, replace(rules, lacking_fails=False), sink)
     else:
         assert kernel is not None
         call = Call(
@@ -127,22 +125,6 @@ def _checked(
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return list(threads.map(result_on, targets))
-
-
-def _shipped(name: str, targets: tuple[OfflineTarget, ...], rules: Rules, sink: Sink) -> list[Result]:
-    """All kernels of a group; on a terminal how far it is."""
-    counts: Counter[str] = Counter()
-    with stdout_to_stderr(), console(stderr=True).status("shipped kernels ...") as status:
-
-        def tell(found: Result | Note) -> None:
-            counts[found.target.name] += isinstance(found, Result)
-            status.update("programs compiled: " + ", ".join(f"{target} {n}" for target, n in counts.items()))
-
-        found = check_shipped(targets, groups_of(name), rules, tell=tell)
-    results = [one for one in found if isinstance(one, Result)]
-    notes = [one for one in found if isinstance(one, Note)]
-    sink.put(results, lambda shown: show_shipped(shown, results, notes), notes)
-    return results
 
 
 def _rules(require: tuple[str, ...]) -> Rules:

@@ -34,14 +34,21 @@ class Sink:
             if self.place is not None:
                 self._write(_text(show))
             return
-        if self.form == "sarif":
-            text = as_sarif(results)
-        else:
-            text = as_json(report_data(results, self.targets, self.require, notes))
+        text = self._report(results, notes, complete=True)
         if self.place is None:
             click.echo(text, nl=False)
         else:
             self._write(text)
+
+    def keep(self, results: list[Result], notes: Iterable[Note]) -> None:
+        """Write what is finished of a check that goes on, where it is written to a file that programs read."""
+        if self.place is not None and self.form != "table":
+            self._write(self._report(results, notes, complete=False))
+
+    def _report(self, results: list[Result], notes: Iterable[Note], *, complete: bool) -> str:
+        if self.form == "sarif":
+            return as_sarif(results, complete=complete)
+        return as_json(report_data(results, self.targets, self.require, notes, complete=complete))
 
     def _write(self, text: str) -> None:
         assert self.place is not None

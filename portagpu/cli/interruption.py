@@ -49,7 +49,7 @@ class TerminableGroup(SuggestingGroup):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        with _terminable():
+        with terminable():
             return super().invoke(ctx)
 
 
@@ -63,7 +63,9 @@ def _kept(ctx: click.Context) -> str:
 
 
 @contextlib.contextmanager
-def _terminable() -> Iterator[None]:
+def terminable() -> Iterator[None]:
+    """SIGTERM raises `Terminated` meanwhile, as Ctrl-C raises `KeyboardInterrupt`."""
+
     def end(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # another one ends the process at once
         raise Terminated

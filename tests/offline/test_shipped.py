@@ -16,8 +16,8 @@ from portagpu.checking.examination import Rules
 from portagpu.checking.records import Note, Result, Status, report_data
 from portagpu.checking.schema import SCHEMA
 from portagpu.checking.shipped import collections, products, programs, routines
+from portagpu.checking.shipped.job import Job, checked
 from portagpu.checking.shipped.launches import Case, CaseEnded, Launched, launched
-from portagpu.checking.shipped.run import Job, checked
 from portagpu.errors import LaunchConfigError
 
 pytestmark = pytest.mark.one_device(fast=True)

@@ -120,8 +120,8 @@ QUIRKS: tuple[Quirk, ...] = (
         match="advanced micro devices",
         field="named_group_size_query",
         value="max_work_group_size_amd",
-        reason="cl_amd_device_attribute_query; kernels get registers for groups of 256 unless they name a size, and that"
-        " is what CL_DEVICE_MAX_WORK_GROUP_SIZE says: the hardware runs groups of 1024",
+        reason="cl_amd_device_attribute_query; kernels get registers for groups of 256 unless they name a size, so"
+        " CL_DEVICE_MAX_WORK_GROUP_SIZE says 256: the hardware runs groups of 1024",
     ),
     Quirk(
         match="advanced micro devices",

@@ -41,8 +41,13 @@ class CaseEnded(NamedTuple):
     error: Exception
 
 
-def launched(target: OfflineTarget, cases: Iterable[Case]) -> Iterator[Launched | CaseEnded]:
-    """What cases launch on hardware like the target's: each program once, with each of its blocks."""
+def launched(
+    target: OfflineTarget, cases: Iterable[Case], *, done: Callable[[], None] = lambda: None
+) -> Iterator[Launched | CaseEnded]:
+    """What cases launch on hardware like the target's: each program once, with each of its blocks.
+
+    ``done`` is called after each case.
+    """
     settings = dataclasses.replace(Settings.from_environment(), warnings=False, specialisations=0)
     context = Context(dry_device(target), None, settings)
     driver = context.driver
@@ -62,6 +67,7 @@ def launched(target: OfflineTarget, cases: Iterable[Case]) -> Iterator[Launched 
                     seen.add(key)
                     blocks: tuple[tuple[int, ...] | None, ...] = tuple(driver.blocks.get(key[0], ())) or (None,)
                     yield from (Launched(case.group, case.name, kernel, overload, block) for block in blocks)
+            done()
     finally:
         context.close()
 

@@ -55,9 +55,19 @@ def _call(function: Callable[..., Any], n: int) -> None:
     function(**given)
 
 
-_NUMBERS = {"k": _BAND // 2, "kl": 2, "ku": 2, "alpha": 2.0, "beta": 0.5, "s": 0.5, "d1": 1.0, "d2": 2.0}
+_NUMBERS = {
+    "lwork": 1 << 20,
+    "k": _BAND // 2,
+    "kl": 2,
+    "ku": 2,
+    "alpha": 2.0,
+    "beta": 0.5,
+    "s": 0.5,
+    "d1": 1.0,
+    "d2": 2.0,
+}
 _NUMBERS |= {"x1": 1.0, "y1": 2.0}
-_WORDS = {"side": "L", "trans": "N", "lwork": None}
+_WORDS = {"side": "L", "trans": "N"}
 _SIZES_OF = ("m", "n")
 _VECTORS, _MATRICES = ("x", "y", "tau"), ("a", "b", "c", "lu")
 PARAMETERS = frozenset({*_NUMBERS, *_WORDS, *_SIZES_OF, *_VECTORS, *_MATRICES, "ap", "param", "piv"})

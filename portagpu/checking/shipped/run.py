@@ -1,43 +1,22 @@
-"""Shipped kernels checked: a process for each target, in which threads wait for compilers while cases are dry-run."""
+"""Shipped kernels checked: a process for each target, as many at once as there are cores."""
 
 from __future__ import annotations
 
-import linecache
-import math
+import contextlib
 import multiprocessing
 import os
-import queue
-import traceback
+import signal
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
-from dataclasses import dataclass
-from typing import Any
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 
 from portagpu.backends.offline import OfflineTarget
 from portagpu.backends.registry import find_target, named
-from portagpu.backends.source import KernelSource
-from portagpu.checking.examination import Rules, definition, examined, signature_text
-from portagpu.checking.records import Note, Problem, Result, Status, Subject, hash_of
-from portagpu.checking.shipped.collections import cases_of
-from portagpu.checking.shipped.launches import Case, CaseEnded, Launched, launched
-from portagpu.dispatch.offline import OfflineKernel, compiled_source
-from portagpu.errors import LaunchConfigError, UnsupportedError
-from portagpu.ir.types import ConstantType
-from portagpu.package_stamp import FOLDER
-from portagpu.source import Span
+from portagpu.checking.examination import Rules
+from portagpu.checking.records import Problem, Result, Status, Subject
+from portagpu.checking.shipped.job import Found, Job, Step, checked
 
-_POLL_S = 0.2
-Found = Result | Note
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What one process does: groups of kernels for a target."""
-
-    target: str
-    groups: tuple[str, ...]
-    rules: Rules
-    threads: int
+_WAIT_S = 5.0  # for a process to end that was told to
 
 
 def check_shipped(
@@ -46,9 +25,12 @@ def check_shipped(
     rules: Rules,
     *,
     processes: int | None = None,
-    tell: Callable[[Found], None] = lambda found: None,
+    tell: Callable[[Found | Step], None] = lambda found: None,
 ) -> list[Found]:
-    """What comes of all shipped kernels of some groups. ``tell`` hears of each as it is known, in any order."""
+    """What comes of all shipped kernels of some groups.
+
+    ``tell`` hears of each as it is known, in any order, and how far the targets are.
+    """
     cores = os.cpu_count() or 1
     known = list(targets)
     ready = [t for t in known if not named(t.backend).missing_packages(t)]
@@ -57,9 +39,15 @@ def check_shipped(
     jobs = [Job(target.name, groups, rules, max(cores // many, 1)) for target in ready]
     for one in _told(jobs, many):
         tell(one)
-        found.append(one)
-    order = {target.name: place for place, target in enumerate(known)}
-    return sorted(found, key=lambda one: order[one.target.name])
+        if not isinstance(one, Step):
+            found.append(one)
+    return in_order(found, known)
+
+
+def in_order(found: Iterable[Found], targets: Iterable[OfflineTarget]) -> list[Found]:
+    """By targets as they were named, else as it became known."""
+    places = {target.name: place for place, target in enumerate(targets)}
+    return sorted(found, key=lambda one: places[one.target.name])
 
 
 def _absent(target: OfflineTarget) -> Result:
@@ -69,104 +57,56 @@ def _absent(target: OfflineTarget) -> Result:
     return Result(subject=subject, target=target, status=Status.NOT_COMPILED, problems=(problem,))
 
 
-def _told(jobs: list[Job], processes: int) -> Iterator[Found]:
+def _told(jobs: list[Job], processes: int) -> Iterator[Found | Step]:
     if processes == 1:
         for job in jobs:
             yield from checked(job)
         return
+    running: dict[Connection, tuple[Job, BaseProcess]] = {}
+    waiting = list(jobs)
+    try:
+        while waiting or running:
+            while waiting and len(running) < processes:
+                job = waiting.pop(0)
+                connection, process = _started(job)
+                running[connection] = job, process
+            for ready in wait(list(running)):
+                assert isinstance(ready, Connection)
+                with contextlib.suppress(EOFError, ConnectionError):
+                    yield ready.recv()
+                    continue
+                job, process = running.pop(ready)
+                process.join()
+                if process.exitcode:
+                    yield _died(job, process.exitcode)
+    finally:
+        for _, process in running.values():
+            process.terminate()
+        for _, process in running.values():
+            process.join(_WAIT_S)
+
+
+def _started(job: Job) -> tuple[Connection, BaseProcess]:
     spawning = multiprocessing.get_context("spawn")
-    with spawning.Manager() as manager:
-        told = manager.Queue()
-        with ProcessPoolExecutor(processes, mp_context=spawning) as pool:
-            open_jobs = {pool.submit(_send, job, told) for job in jobs}
-            while open_jobs:
-                done, open_jobs = wait(open_jobs, timeout=_POLL_S)
-                yield from _taken(told)
-                for future in done:
-                    future.result()
-            yield from _taken(told)
+    here, there = spawning.Pipe(duplex=False)
+    process = spawning.Process(target=_send, args=(job, there), daemon=True)
+    process.start()
+    there.close()  # the process has its own: when that is closed, there is nothing more to come
+    return here, process
 
 
-def _taken(told: Any) -> Iterator[Found]:
-    while True:
-        try:
-            yield told.get_nowait()
-        except queue.Empty:
-            return
-
-
-def _send(job: Job, told: Any) -> None:
+def _send(job: Job, told: Connection) -> None:
     """In a process of its own."""
-    for found in checked(job):
-        told.put(found)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which ends this one
+    with contextlib.suppress(BrokenPipeError):  # the parent is gone, and what it had asked for is not wanted
+        for found in checked(job):
+            told.send(found)
 
 
-def checked(job: Job, cases: Iterable[Case] | None = None) -> Iterator[Found]:
-    """What comes of a job's kernels, or of those of other ``cases``; in the order in which it is known."""
-    target = find_target(job.target)
-    with ThreadPoolExecutor(job.threads) as threads:
-        waiting: list[Future[Result]] = []
-        for one in launched(target, cases_of(job.groups, target) if cases is None else cases):
-            if isinstance(one, CaseEnded):
-                yield _ended(one, target)
-            else:
-                waiting.append(threads.submit(_result, one, target, job.rules))
-            while waiting and (waiting[0].done() or len(waiting) > 4 * job.threads):
-                yield waiting.pop(0).result()
-        for future in waiting:
-            yield future.result()
-
-
-def _result(one: Launched, target: OfflineTarget, rules: Rules) -> Result:
-    """A program compiled as it was launched."""
-    overload, source = one.overload, one.overload.kernel_source
-    subject = Subject(
-        kernel=source.python_name or source.name,
-        group=one.group,
-        case=one.case,
-        span=definition(one.kernel),
-        signature=signature_text(overload.signature),
-        constants={
-            name: repr(t.value)
-            for name, t in zip(one.kernel.source.parameters, overload.signature, strict=True)
-            if isinstance(t, ConstantType) and t.value is not None
-        },
-        block=one.block,
-        source_hash=hash_of(source.source),
-    )
-
-    def compiled() -> OfflineKernel:
-        return _compiled(source, one, target)
-
-    return examined(compiled, subject, target, rules)
-
-
-def _compiled(source: KernelSource, one: Launched, target: OfflineTarget) -> OfflineKernel:
-    threads = None if one.block is None else math.prod(one.block)
-    options = one.overload.build_options
-    return compiled_source(target, source, options, one.overload.signature, threads, name=source.python_name)
-
-
-def _ended(one: CaseEnded, target: OfflineTarget) -> Found:
-    """A case that the target cannot run is a result; one that wanted results of what nobody computed is a note."""
-    error = one.error
-    if not isinstance(error, LaunchConfigError | UnsupportedError):
-        text = f"{type(error).__name__}: {error}".partition("\n")[0]
-        return Note(target=target, group=one.group, case=one.case, message=f"ended early in the dry run: {text}")
-    span = error.span or _place(error)
-    text = f"{one.case}: {error.message}"
-    problem = Problem(rule="missing-feature", level="error", message=text, span=span, hint=error.hint)
-    subject = Subject(kernel="", group=one.group, case=one.case, span=span)
-    return Result(subject=subject, target=target, status=Status.UNSUPPORTED, problems=(problem,))
-
-
-def _place(error: Exception) -> Span | None:
-    """The line of a program, outside the package, that an error came from."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(FOLDER)]
-    if not frames:
-        return None
-    text = linecache.getline(frames[-1].filename, frames[-1].lineno or 0).rstrip("\n")
-    begin = len(text) - len(text.lstrip())
-    return Span(
-        filename=frames[-1].filename, line=frames[-1].lineno or 1, column=begin, end_column=len(text), text=text
-    )
+def _died(job: Job, status: int) -> Result:
+    """A process that ended before its time: what it had told stands, and that there is more is told."""
+    how = f"signal {-status}" if status < 0 else f"exit status {status}"
+    text = f"the process that compiled for {job.target} ended ({how}) before everything was compiled"
+    problem = Problem(rule="unfinished", level="error", message=text, hint="run it again: what was compiled is kept")
+    subject = Subject(kernel="*", group="*")
+    return Result(subject=subject, target=find_target(job.target), status=Status.NOT_COMPILED, problems=(problem,))

@@ -143,8 +143,7 @@ def check_shape(shape: LaunchShape, caps: Capabilities, device: str) -> None:
             )
     if shape.threads > caps.largest_block:
         raise LaunchConfigError(
-            f"a block of {_show(shape.block)} has {shape.threads} threads; "
-            f"{device} runs at most {caps.largest_block}",
+            f"a block of {_show(shape.block)} has {shape.threads} threads; {device} runs at most {caps.largest_block}",
             hint="make the block smaller and the grid larger",
         )
     for axis, (wanted, limit) in enumerate(zip(shape.block, caps.max_work_item_sizes, strict=True)):
