@@ -26,6 +26,7 @@ class Capabilities:
     device_type: DeviceType
     compute_units: int
     clock_mhz: int
+    unit_lanes: int = 128  # float32 multiply-adds that a GPU's compute unit, as its driver counts them, does a cycle
     address_bits: int
     measured_gflops: float  # float32 rate of a small kernel when probed: ranks devices, is no peak figure
     measured_gflops_double: float = 0.0  # the same in float64; 0.0 where it is missing

@@ -13,6 +13,7 @@ from portagpu.backends.opencl.offline.targets import TARGETS
 from portagpu.blas.gemm.core.accumulation import conversion
 from portagpu.blas.gemm.core.kernel_arguments import Extents, Factors, Matrix, Split
 from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.selection import registry
 from portagpu.blas.gemm.variants.subgroup import matrix_variant
 from portagpu.blas.gemm.variants.subgroup import variant as subgroup_variant
 from portagpu.blas.gemm.variants.tile.config import TileConfig
@@ -94,6 +95,8 @@ def _check(variant, target, dtype, forms, kernel_of, plan_of):
             plan = plan_of(config, a_transposed, b_transposed, exact=exact, scaled=scaled)
             made = kernel_of(config).compile_for(target, (matrix, matrix, result, factors), constants={"plan": plan})
             assert not made.figures.spills, (config, plan, made.figures)
+            if dtype == "float16" and made.figures.mix is not None:
+                assert made.figures.mix.matrix_unit_used, (config, plan)
 
 
 _WAVES = [
@@ -101,6 +104,18 @@ _WAVES = [
 ]
 _MATRICES = [name for name, target in TARGETS.items() if "subgroup" in target.capabilities.matrix_units]
 _BLOCKS = [name for name, target in TARGETS.items() if target.capabilities.subgroup_block_io]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("target", [*_WAVES, *_MATRICES])
+def test_matrix_units_are_chosen_where_they_are(target, dtype):
+    """By the models: a driver may count units of 8 lanes, and models of other units must not expect 128 of each."""
+    caps = TARGETS[target].capabilities
+    for n in _SIZES:
+        problem = Problem(m=n, n=n, k=n, dtype=dtype)
+        if {"wave_matrix", "subgroup_matrix"} & {variant.name for variant in registry.variants_for(problem, caps)}:
+            chosen = registry.variant_of(registry.default_config(problem, caps))
+            assert chosen.name in ("wave_matrix", "subgroup_matrix"), (n, chosen.name)
 
 
 @pytest.mark.parametrize("target", _WAVES)

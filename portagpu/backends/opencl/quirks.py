@@ -24,7 +24,7 @@ class Hints:
     probing is kept small. ``lacks_rotations``: it cannot run what its own optimiser makes of two shifts.
     ``may_have_wave_matrices``: try the compiler's functions for matrix units, which no extension says.
     ``thread_registers``: 32-bit registers that a thread can have. ``max_blocks``: work-groups of a launch;
-    ``max_blocks_of_axis``: along one axis.
+    ``max_blocks_of_axis``: along one axis. ``unit_lanes``: see `Capabilities`.
     ``compiles_for_binaries``: asked for a program's binary, the driver compiles kernels that launches do not use.
     ``diverging_nests``: False where loops in loops that threads run or leave apart are compiled wrongly.
     ``cuts_subscripts``: False where 64-bit integers that are cut to subscripts of local memory are compiled wrongly.
@@ -47,6 +47,7 @@ class Hints:
     lacks_rotations: bool = False
     may_have_wave_matrices: bool = False
     thread_registers: int = 256
+    unit_lanes: int = 128
     max_blocks: int = 2**64 - 1
     max_blocks_of_axis: int = 2**63 - 1
     compiles_for_binaries: bool = False
@@ -141,6 +142,13 @@ QUIRKS: tuple[Quirk, ...] = (
         value=128,
         reason="as above: the platform's name since 2023",
     ),
+    Quirk(
+        match="intel(r) opencl hd graphics",
+        field="unit_lanes",
+        value=8,
+        reason="CL_DEVICE_MAX_COMPUTE_UNITS counts vector units, of which a core with local memory has 8 or 16",
+    ),
+    Quirk(match="intel(r) opencl graphics", field="unit_lanes", value=8, reason="as above"),
     Quirk(
         match="portable computing language",
         field="single_barriers",

@@ -141,6 +141,7 @@ def _execution_units(
         subgroup_sizes=sizes,
         matrix_units=matrices,
         thread_registers=128,
+        unit_lanes=8,
         fp64=fp64,
         scoped_fences=True,
         language_option="-cl-std=CL2.0",  # ocloc of Debian 12 refuses CL3.0 where a device has no images

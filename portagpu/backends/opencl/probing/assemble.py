@@ -69,6 +69,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         subgroup_block_io=results.subgroup_block_io,
         matrix_units=tuple(results.matrix_units.split()),
         thread_registers=hints.thread_registers,
+        unit_lanes=hints.unit_lanes,
         max_blocks=hints.max_blocks,
         max_blocks_of_axis=hints.max_blocks_of_axis,
         printf=results.printf,

@@ -26,6 +26,14 @@ THREADS_OF_UNIT = 2048
 """Threads that a compute unit keeps, at most."""
 
 
+_LANES = 128  # of a compute unit of the GPUs that the constants were fitted to
+
+
+def cores(caps: Capabilities) -> int:
+    """Compute units as the constants mean them, with local memory of their own: some drivers count smaller ones."""
+    return max(1, caps.compute_units * caps.unit_lanes // _LANES)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineCosts:
     """Of tiles by asynchronous copies, see `seconds`; bytes are those of a cycle and a compute unit."""
@@ -156,7 +164,7 @@ def seconds(
     persistent: blocks of a compute unit that take one tile after the other.
     """
     tile_m, tile_n = tile
-    units = max(1, caps.compute_units)
+    units = cores(caps)
     fit = min(REGISTER_FILE // (registers * threads), max(caps.local_memory_static, 1) // local_memory)
     blocks = math.ceil(problem.m / tile_m) * math.ceil(problem.n / tile_n) * problem.batch * split
     together = workers or persistent or max(1, min(fit, math.ceil(blocks / units)))

@@ -11,6 +11,7 @@ from portagpu.blas.gemm.core.operands import index_type, matrix_of, placed_opera
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import name_of
 from portagpu.blas.gemm.kernels.launch import MOST_TERMS
+from portagpu.blas.gemm.variants.cost_model import cores
 from portagpu.blas.gemm.variants.element.kernels import multiply_elements
 from portagpu.device.capabilities import Capabilities
 from portagpu.tuning.tunables.space import Axis
@@ -51,7 +52,7 @@ class ElementVariant(Variant):
 
     def predict(self, config: ElementConfig, problem: Problem, caps: Capabilities) -> float:
         """What a thread takes for a term, with as many threads at work as the device has lanes."""
-        lanes = max(1, caps.compute_units) * (256 if caps.local_memory_dedicated else 1)
+        lanes = 256 * cores(caps) if caps.local_memory_dedicated else max(1, caps.compute_units)
         elements = problem.m * problem.n * problem.batch
         rounds = -(-elements // lanes)
         cycles = rounds * problem.k * (_CYCLES_A_TERM if caps.local_memory_dedicated else _CYCLES_OF_CPU)

@@ -14,6 +14,7 @@ from portagpu.blas.gemm.core.interface import Product, Variant, order_of
 from portagpu.blas.gemm.core.operands import with_strides
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.workspace import workspaces
+from portagpu.blas.gemm.variants.cost_model import cores
 from portagpu.blas.gemm.variants.emulated.split_kernels import largest, split_terms
 from portagpu.blas.gemm.variants.wgmma.register_variant import WarpgroupConfig
 from portagpu.blas.gemm.variants.wgmma.variant import KINDS, Operands, WarpgroupVariant, launch_warpgroups
@@ -91,7 +92,7 @@ class EmulatedVariant(Variant):
         seconds = _BASE.predict(config, self._inner(problem), caps) * (1.0 if config.promote == 0 else 1.1)
         # the largest of each row are sought in a pass of its own, and copies of columns are slow
         passes, launches = (3.0, 6e-5) if mode.dtype == "float16" else (1.0, 2e-5)
-        return seconds + passes * moved / (max(1, caps.compute_units) * 20e9) + launches
+        return seconds + passes * moved / (cores(caps) * 20e9) + launches
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[EmulatedConfig, ...]:
         """The warp-group variant's, with sums short enough for their rounding not to show."""

@@ -10,7 +10,7 @@ from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.kernels.launch import SPLITS, WORKERS, is_modest, multiply, pieces_of, pieces_of_last
 from portagpu.blas.gemm.kernels.split_k import levels_of
-from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE, seconds
+from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE, cores, seconds
 from portagpu.blas.gemm.variants.simt_async.kernels import Plan, multiply_pipelined
 from portagpu.cuda import jit
 from portagpu.device.capabilities import Capabilities
@@ -188,7 +188,7 @@ def _extents(config: PipelinedConfig) -> tuple[int, int]:
 
 def _workers(config: PipelinedConfig, caps: Capabilities) -> int:
     """Blocks that share the last tiles."""
-    return config.workers * max(1, caps.compute_units)
+    return config.workers * cores(caps)
 
 
 def _is_shared(config: PipelinedConfig, problem: Problem, caps: Capabilities) -> bool:

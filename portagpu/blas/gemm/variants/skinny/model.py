@@ -8,7 +8,7 @@ from typing import NamedTuple
 from portagpu.blas.gemm.core.few_rows import FewRows
 from portagpu.blas.gemm.core.interface import clock_mhz
 from portagpu.blas.gemm.core.problem import Problem
-from portagpu.blas.gemm.variants.cost_model import FEW_ROWS, REGISTER_FILE, THREADS_OF_UNIT
+from portagpu.blas.gemm.variants.cost_model import FEW_ROWS, REGISTER_FILE, THREADS_OF_UNIT, cores
 from portagpu.blas.gemm.variants.skinny.launch import arrives
 from portagpu.device.capabilities import Capabilities
 
@@ -37,7 +37,7 @@ class Block(NamedTuple):
 
 def seconds(problem: Problem, view: FewRows, caps: Capabilities, splits: int, block: Block) -> float:
     """Seconds of a product whose sums are in ``splits`` parts, one for each block."""
-    units, clock = max(1, caps.compute_units), clock_mhz(caps) * 1e6
+    units, clock = cores(caps), clock_mhz(caps) * 1e6
     strips = math.ceil(view.n / block.width) * problem.batch
     stacks = math.ceil(view.rows / block.rows)
     blocks = strips * stacks * splits

@@ -8,7 +8,7 @@ from portagpu.blas.gemm.core.accumulation import is_plain
 from portagpu.blas.gemm.core.interface import Product, Variant, clock_mhz
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.kernels.launch import split_of
-from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE, TILES
+from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE, TILES, cores
 from portagpu.blas.gemm.variants.tile.config import TileConfig
 from portagpu.blas.gemm.variants.tile.launch import launch_tiles, tile_lanes
 from portagpu.device.capabilities import Capabilities
@@ -36,7 +36,7 @@ class TileVariant(Variant):
         """Tiles of a block and of a thread, the height of the bands that blocks walk, and how few tiles become more."""
         small = problem.batch > 1 and max(problem.m, problem.n) <= _SMALL
         tiles = math.ceil(problem.m / 64) * math.ceil(problem.n / 64) * problem.batch
-        few = tiles < 2 * caps.compute_units
+        few = tiles < 2 * cores(caps)
         return (
             Axis("tile_m", (8, 16, 32, 64) if small else (32, 64, 128, 256)),
             Axis("tile_n", (8, 16, 32, 64) if small else (32, 64, 128, 256)),
@@ -93,7 +93,7 @@ class TileVariant(Variant):
         At 128 multiply-adds of 32 bits (half as many of 64) a cycle and compute unit; not below what the steps of one
         block take one after another, nor what the memory needs; and the parts of split sums are written and read.
         """
-        itemsize, units, cycle = problem.accumulator_itemsize, max(1, caps.compute_units), 1e-6 / clock_mhz(caps)
+        itemsize, units, cycle = problem.accumulator_itemsize, cores(caps), 1e-6 / clock_mhz(caps)
         split, chunk = split_of(config.split_k, config.tile_k, problem.k)
         tiles_m, tiles_n = math.ceil(problem.m / config.tile_m), math.ceil(problem.n / config.tile_n)
         blocks = tiles_m * tiles_n * split * math.ceil(problem.batch / config.problems)
