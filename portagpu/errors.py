@@ -15,6 +15,7 @@
     │   ├── UnsupportedError             what the language or the device does not have
     │   │   ├── UncountedWorkError         the work of a launch cannot be counted exactly
     │   │   └── MissingCapabilityError     this device cannot do what the kernel asks for
+    │   │       ├── SharedMemoryError        shared arrays are too large for it         (also KernelValueError)
     │   │       └── NoILP64Error             no BLAS of 64-bit integers apart               (also RuntimeError)
     │   └── LoweringError                the typed kernel could not be translated
     │       └── BuildError                 the driver's OpenCL compiler refused the program
@@ -116,6 +117,7 @@ __all__ = [
     "SettingsError",
     "ShapeError",
     "ShapeTypeError",
+    "SharedMemoryError",
     "SingularMatrixError",
     "SourceUnavailableError",
     "SpecialisationError",
@@ -248,6 +250,10 @@ class SourceUnavailableError(KernelError, OSError):
 
 class MissingCapabilityError(UnsupportedError):
     """The device cannot do what the kernel asks for."""
+
+
+class SharedMemoryError(MissingCapabilityError, KernelValueError):
+    """The shared arrays of the kernel are larger than the device's local memory."""
 
 
 class UncountedWorkError(UnsupportedError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 import threading
 from dataclasses import dataclass
 
@@ -22,6 +23,12 @@ class Span:
         width = max(1, self.end_column - self.column)
         pad = "".join(ch if ch == "\t" else " " for ch in self.text[: self.column])
         return f"{self.filename}:{self.line}\n    {self.text}\n    {pad}{'^' * width}"
+
+
+def line_span(filename: str, line: int) -> Span:
+    """A whole line of a file, from its first character that is no blank."""
+    text = linecache.getline(filename, line).rstrip("\n")
+    return Span(filename=filename, line=line, column=len(text) - len(text.lstrip()), end_column=len(text), text=text)
 
 
 _parsing = threading.RLock()

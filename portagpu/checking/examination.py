@@ -13,18 +13,44 @@ from portagpu.dispatch.definition import KernelDefinition
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.offline import OfflineKernel
 from portagpu.dispatch.type_names import public_type
-from portagpu.errors import BuildError, KernelError, MissingCapabilityError, MissingCompilerError, PortaGPUError
+from portagpu.errors import (
+    ArgumentCountError,
+    BuildError,
+    KernelError,
+    MissingCapabilityError,
+    MissingCompilerError,
+    PortaGPUError,
+)
 from portagpu.ir.types import ConstantType
 from portagpu.source import Span
+
+_SAY_TYPES = 'write them into cuda.jit("void(float32[::1], int32)"), or name the kernel with --signature and --constant'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """How a kernel is compiled: types, values of compile-time parameters, a block."""
+    """How a kernel is compiled: types, values of compile-time parameters, a block.
+
+    ``is_named``: somebody asked for this kernel, so that it cannot be left out where nothing says its types.
+    """
 
     signature: Any = None
     constants: Mapping[str, Any] = field(default_factory=dict)
     block: tuple[int, ...] | None = None
+    is_named: bool = True
+
+
+def calls_of(kernel: Dispatcher, call: Call, *, alone: bool) -> list[Call]:
+    """A call for each declared signature, unless the call has one.
+
+    ``alone``: the only kernel, which takes all constants; others take those that they have a parameter for.
+    """
+    if not alone:
+        bound = kernel.source.constexpr
+        call = replace(call, constants={name: value for name, value in call.constants.items() if name in bound})
+    if call.signature is not None or len(kernel.declared) < 2:
+        return [call]
+    return [replace(call, signature=signature) for signature in kernel.declared]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +77,36 @@ def examine(kernel: Dispatcher, target: OfflineTarget, call: Call, rules: Rules)
         span=definition(kernel),
         constants={name: repr(value) for name, value in call.constants.items()},
         block=None if block is None else tuple(block),
+        declared=str(call.signature) if call.signature in kernel.declared else "",
     )
 
     def compiled() -> OfflineKernel:
         return kernel.compile_for(target, call.signature, constants=call.constants, block=call.block)
 
-    return examined(compiled, subject, target, rules)
+    try:
+        return examined(compiled, subject, target, rules)
+    except ArgumentCountError as error:
+        return _without_types(error, subject, target, call)
+
+
+def _without_types(error: ArgumentCountError, subject: Subject, target: OfflineTarget, call: Call) -> Result:
+    problem = Problem(
+        rule="no-types",
+        level="error" if call.is_named else "warning",
+        message=error.message,
+        span=subject.span,
+        hint=_SAY_TYPES if call.signature is None else error.hint,
+    )
+    status = Status.REFUSED if call.is_named else Status.NOT_COMPILED
+    return Result(subject=subject, target=target, status=status, problems=(problem,))
 
 
 def examined(compiled: Callable[[], OfflineKernel], subject: Subject, target: OfflineTarget, rules: Rules) -> Result:
-    """What a compilation gives, as a result."""
+    """What a compilation gives, as a result. Raises `ArgumentCountError` where types or constants are missing."""
     try:
         made = compiled()
+    except ArgumentCountError:
+        raise
     except PortaGPUError as error:
         return _failed(error, subject, target, rules)
     subject = replace(

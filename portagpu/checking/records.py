@@ -91,7 +91,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What is checked: a kernel as a specialisation. ``span``: its ``def``; ``source_hash``: of the program."""
+    """What is checked: a kernel as a specialisation. ``span``: its ``def``; ``source_hash``: of the program.
+
+    ``declared``: the one of the kernel's declared signatures that it is, as it was written.
+    """
 
     kernel: str
     group: str = "kernel"
@@ -101,6 +104,7 @@ class Subject:
     constants: Mapping[str, str] = field(default_factory=dict)
     block: tuple[int, ...] | None = None
     source_hash: str | None = None
+    declared: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

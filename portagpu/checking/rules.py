@@ -23,6 +23,10 @@ RULES: dict[str, Rule] = {
     ),
     "refused": Rule("CompilerRefusal", "The target's compiler does not take the generated program."),
     "wrong-kernel": Rule("WrongKernel", "The kernel's Python text is at fault, on every target or on this one."),
+    "no-types": Rule(
+        "NoTypes", "Nothing says for which types or constants the kernel is to be compiled, so it was not checked."
+    ),
+    "wrong-file": Rule("WrongFile", "The file cannot be imported, so its kernels were not checked."),
     "requirement": Rule("RequirementNotMet", "The kernel does not meet what --require asks for."),
     "unfinished": Rule("UnfinishedCheck", "The check ended before everything was compiled."),
     "no-compiler": Rule(

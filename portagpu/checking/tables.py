@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from portagpu.backends.offline import InstructionMix, OfflineFigures
 from portagpu.checking.advice import suggestion_text
+from portagpu.checking.grids import Grid, print_grid
 from portagpu.checking.records import Problem, Result, Status, relative
 from portagpu.escaping import visible
 
@@ -21,32 +21,22 @@ def show(console: Console, title: str, results: Iterable[Result]) -> None:
     known = list(results)
     compiled = {r.target.name: r for r in known if r.figures is not None}
     if compiled:
-        print_table(console, _figures(title, compiled))
+        print_grid(console, _figures(title, compiled))
         mixes = {name: r.figures.mix for name, r in compiled.items() if r.figures is not None and r.figures.mix}
         if mixes:
             console.print()
-            print_table(console, _mixes(mixes))
-    for text, names in said(known).items():
-        console.print(f"{names}: {text}", highlight=False, soft_wrap=True)
+            print_grid(console, _mixes(mixes))
     for result in known:
         if result.suggestion is not None:
             text = escape(suggestion_text(result.suggestion))
             console.print(f"[cyan]{result.target.name}[/cyan]: {text}", highlight=False, soft_wrap=True)
+    print_said(console, known)
 
 
-def print_table(console: Console, table: Table) -> None:
-    """A table in its whole width: a log has no width, and a number that is cut off is none."""
-    before = console.width
-    console.width = max(before, console.measure(table, options=console.options.update(width=1000)).maximum)
-    console.print(table)
-    console.width = before
-
-
-def _table(*columns: str, title: str | None = None) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False, title=title, title_justify="left")
-    for column in columns:
-        table.add_column(column, justify="left" if column in ("target", "counted") else "right", no_wrap=True)
-    return table
+def print_said(console: Console, results: Iterable[Result], *, places: bool = False) -> None:
+    """What is wrong, errors last: there a log ends."""
+    for text, names in said(results, places=places).items():
+        console.print(f"{names}: {text}", highlight=False, soft_wrap=True)
 
 
 def number(value: int | None) -> str:
@@ -62,39 +52,47 @@ def occupancy_text(f: OfflineFigures) -> str:
     return f"{f.occupancy}{most}" + (f" ({f.limiter})" if f.limiter and f.occupancy != f.slots else "")
 
 
-def _figures(title: str, compiled: Mapping[str, Result]) -> Table:
+_TEXTS = frozenset({"target", "counted"})
+
+
+def _figures(title: str, compiled: Mapping[str, Result]) -> Grid:
     columns = ("target", "registers", "scalar", "spilled", "scratch", "local", "lanes", "occupancy")
-    table = _table(*columns, title=escape(title))
-    for name, result in compiled.items():
-        f = result.figures
-        assert f is not None
-        style = "red" if not result.ok else "yellow" if f.spills else "green"
-        matrices = f" ({f.matrix_registers} matrix)" if f.matrix_registers else ""
-        table.add_row(
-            f"[{style}]{name}[/{style}]",
-            number(f.registers) + matrices,
-            number(f.scalar_registers),
-            number(f.spilled),
-            f"{f.scratch_bytes} B",
-            f"{f.local_bytes} B",
-            str(f.lanes),
-            occupancy_text(f),
-        )
-    return table
+    return Grid(columns=columns, rows=[_row(*one) for one in compiled.items()], left=_TEXTS, title=escape(title))
+
+
+def _row(name: str, result: Result) -> tuple[str, ...]:
+    f = result.figures
+    assert f is not None
+    style = "red" if not result.ok else "yellow" if f.spills else "green"
+    matrices = f" ({f.matrix_registers} matrix)" if f.matrix_registers else ""
+    return (
+        f"[{style}]{name}[/{style}]",
+        number(f.registers) + matrices,
+        number(f.scalar_registers),
+        number(f.spilled),
+        f"{f.scratch_bytes} B",
+        f"{f.local_bytes} B",
+        str(f.lanes),
+        occupancy_text(f),
+    )
 
 
 _COUNTS = ("matrix", "fma", "special", "local", "scratch", "atomics", "barriers", "branches")
 
 
-def _mixes(mixes: Mapping[str, InstructionMix | None]) -> Table:
+def _mixes(mixes: Mapping[str, InstructionMix | None]) -> Grid:
     """Kinds of instructions that no target has are left out."""
     counts = [name for name in _COUNTS if any(getattr(mix, name) for mix in mixes.values())]
-    table = _table("target", "counted", "all", "loads", "stores", "scalar", *counts)
-    for name, mix in mixes.items():
-        if mix is not None:
-            cells = (name, mix.form, str(mix.total), _widths(mix.loads), _widths(mix.stores), str(mix.scalar_loads))
-            table.add_row(*cells, *(str(getattr(mix, count)) for count in counts))
-    return table
+    rows = [
+        (
+            *(name, mix.form, str(mix.total), _widths(mix.loads), _widths(mix.stores), str(mix.scalar_loads)),
+            *(str(getattr(mix, count)) for count in counts),
+        )
+        for name, mix in mixes.items()
+        if mix is not None
+    ]
+    columns = ("target", "counted", "all", "loads", "stores", "scalar", *counts)
+    return Grid(columns=columns, rows=rows, left=_TEXTS)
 
 
 def _widths(accesses: Mapping[int, int]) -> str:
@@ -103,9 +101,12 @@ def _widths(accesses: Mapping[int, int]) -> str:
 
 
 def said(results: Iterable[Result], *, places: bool = False) -> dict[str, str]:
-    """Problems and remarks, each once, with the targets that it is about; ``places``: with the calls of kernels."""
+    """Problems and remarks, each once, with the targets that it is about, errors last.
+
+    ``places``: with the calls of kernels.
+    """
     found: dict[str, dict[str, None]] = {}
-    colours: dict[str, str] = {}
+    levels: dict[str, str] = {}
     for result in results:
         texts = [(problem.level, problem_text(problem)) for problem in result.problems]
         if result.remark is not None and result.status is Status.COMPILED:
@@ -113,8 +114,13 @@ def said(results: Iterable[Result], *, places: bool = False) -> dict[str, str]:
         for level, text in texts:
             whole = f"{text}\n  in {escape(visible(result.subject.case))}" if places and result.subject.case else text
             found.setdefault(whole, {})[result.target.name] = None
-            colours.setdefault(whole, _COLOURS[level])
-    return {text: f"[{colours[text]}]{', '.join(names)}[/{colours[text]}]" for text, names in found.items()}
+            levels.setdefault(whole, level)
+    order = sorted(found, key=lambda text: list(_COLOURS).index(levels[text]), reverse=True)
+    return {text: _coloured(", ".join(found[text]), _COLOURS[levels[text]]) for text in order}
+
+
+def _coloured(text: str, colour: str) -> str:
+    return f"[{colour}]{text}[/{colour}]"
 
 
 def problem_text(problem: Problem) -> str:

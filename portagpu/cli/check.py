@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 import json
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import click
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from portagpu.backends import registry
 from portagpu.backends.offline import OfflineTarget
-from portagpu.checking.advice import suggestion
-from portagpu.checking.examination import Call, Rules, examine
+from portagpu.checking.examination import Call, Rules
+from portagpu.checking.overview import show_overview
 from portagpu.checking.records import Result, Status
 from portagpu.checking.requirements import parse
 from portagpu.checking.shipped.collections import ALL, GROUPS, usual_targets
 from portagpu.checking.tables import show
 from portagpu.cli.check_output import Sink, as_before
+from portagpu.cli.check_own import own_results
 from portagpu.cli.check_shipped import shipped as check_shipped_kernels
 from portagpu.cli.choices import Choice
-from portagpu.cli.kernel_files import kernel_of
+from portagpu.cli.kernel_files import Broken, Chosen, chosen
 from portagpu.cli.options import check_writable
 from portagpu.cli.output import console, stdout_to_stderr
 from portagpu.cli.user_files import constant, extents
-from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import SettingsError
 from portagpu.files import user_path
 
 
 @click.command("check")
-@click.argument("kernel", metavar="[FILE.py:KERNEL]", required=False)
+@click.argument("kernels", metavar="[FILE.py:KERNEL | FILE.py | FOLDER]...", nargs=-1)
 @click.option("--target", "targets", multiple=True, help="A target, several times for several; all by default.")
 @click.option("--signature", help='Types of the arguments, such as "void(float32[::1], int32)"; default: as declared.')
 @click.option("--constant", "constants", multiple=True, metavar="NAME=VALUE", help="A compile-time parameter's value.")
@@ -52,7 +51,7 @@ from portagpu.files import user_path
 @click.option("--list", "lists", is_flag=True, help="List the targets and whether their compilers are installed.")
 def check_command(
     *,
-    kernel: str | None,
+    kernels: tuple[str, ...],
     targets: tuple[str, ...],
     signature: str | None,
     constants: tuple[str, ...],
@@ -65,41 +64,42 @@ def check_command(
     shipped: str | None,
     lists: bool,
 ) -> None:
-    """Compile a kernel for hardware that you do not own.
+    """Compile kernels for hardware that you do not own.
 
-    Prints registers, spills, memory, occupancy and instructions for each target, as its compiler tells them. FILE.py is
-    run as a module; what it prints goes to the error output. Exit status 1 where a target's compiler refuses the kernel
+    Prints registers, spills, memory, occupancy and instructions for each target, as its compiler tells them; of several
+    kernels, all of a file or of a folder, a line for each. Files are run as modules; what they print goes to the error
+    output. Exit status 1 where a target's compiler refuses the kernel
     or spills a GPU's registers (or, with --require, where a condition is not met), where a compiler is missing for a
     target that was named, and where nothing was compiled.
     """
     if lists:
         console().print(_target_table())
         return
-    if kernel is None and shipped is None:
+    if not kernels and shipped is None:
         console().print(_target_table())
         raise click.UsageError("name a kernel: portagpu check FILE.py:KERNEL --target gfx1100")
-    if kernel is not None and shipped is not None:
+    if kernels and shipped is not None:
         raise click.UsageError("--shipped checks PortaGPU's own kernels: name no other")
     rules = _rules(require)
     default = registry.targets() if shipped is None else usual_targets()
-    chosen = tuple(map(registry.find_target, targets)) or default
-    sink = Sink(form="table" if to_json else form, place=_place(output), targets=chosen, require=require)
+    chosen_targets = tuple(dict.fromkeys(map(registry.find_target, targets))) or default
+    sink = Sink(form="table" if to_json else form, place=_place(output), targets=chosen_targets, require=require)
     if shipped is not None:
-        results = check_shipped_kernels(shipped, chosen, replace(rules, lacking_fails=False), sink)
+        results = check_shipped_kernels(shipped, chosen_targets, replace(rules, lacking_fails=False), sink)
     else:
-        assert kernel is not None
         call = Call(
             signature=signature,
             constants=dict(map(constant, constants)),
             block=None if block is None else extents(block),
         )
         with stdout_to_stderr():
-            found = kernel_of(kernel)
-            results = _checked(found, chosen, call, rules, suggest=suggest)
+            found = chosen(kernels)
+            _check_alone(found, signature=signature, to_json=to_json)
+            results = own_results(found, chosen_targets, call, rules, suggest=suggest)
         if to_json:
             click.echo(json.dumps({r.target.name: as_before(r) for r in results}, indent=2))
         else:
-            sink.put(results, lambda shown: show(shown, found.__name__, results))
+            sink.put(results, lambda shown: _show(shown, found, results))
     if _status(results, named=bool(targets)):
         raise SystemExit(1)
 
@@ -112,19 +112,21 @@ def _place(output: str | None) -> Path | None:
     return place
 
 
-def _checked(
-    kernel: Dispatcher, targets: tuple[OfflineTarget, ...], call: Call, rules: Rules, *, suggest: bool
-) -> list[Result]:
-    """A kernel on all targets, in threads: compilers are processes of their own."""
+def _check_alone(found: list[Chosen | Broken], *, signature: str | None, to_json: bool) -> None:
+    """Refuse options of one kernel for several."""
+    if len(found) > 1 and (signature is not None or to_json):
+        option, instead = ("--json", "--format json") if to_json else ("--signature", "signatures in cuda.jit(...)")
+        raise click.UsageError(f"{option} is of one kernel, and there are {len(found)}: use {instead}")
 
-    def result_on(target: OfflineTarget) -> Result:
-        result = examine(kernel, target, call, rules)
-        if not suggest or result.status is not Status.COMPILED:
-            return result
-        return replace(result, suggestion=suggestion(kernel, target, call))
 
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        return list(threads.map(result_on, targets))
+def _show(shown: Console, found: list[Chosen | Broken], results: list[Result]) -> None:
+    """One kernel with all its figures, several with a line each."""
+    several = len({(r.subject.kernel, r.subject.span, r.subject.declared) for r in results}) > 1
+    first = found[0]
+    if several or isinstance(first, Broken):
+        show_overview(shown, results)
+    else:
+        show(shown, first.name, results)
 
 
 def _rules(require: tuple[str, ...]) -> Rules:
@@ -138,7 +140,14 @@ def _status(results: list[Result], *, named: bool) -> int:
     """The exit status."""
     if not any(result.status is Status.COMPILED for result in results):
         return 1
-    return int(any(not r.ok and (named or r.status is not Status.NOT_COMPILED) for r in results))
+    return int(any(_fails(result, named=named) for result in results))
+
+
+def _fails(result: Result, *, named: bool) -> bool:
+    """Whether a result is a failure; that a compiler is missing is one for targets that were named."""
+    if result.status is not Status.NOT_COMPILED:
+        return not result.ok
+    return any(p.level == "error" or (named and p.rule == "no-compiler") for p in result.problems)
 
 
 def _target_table() -> Table:

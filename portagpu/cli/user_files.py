@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import hashlib
+import importlib
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -31,15 +34,51 @@ def member(found: ModuleType, name: str) -> Any:
 
 
 def module(path: Path) -> ModuleType:
-    """A file, run as a module. Raises `click.BadParameter` where it is no Python file."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    """A file, run as a module of its package, if it is in one. `click.BadParameter`: it is no Python file."""
+    place = path.resolve()
+    root, names = place.parent, [place.stem]
+    while (root / "__init__.py").is_file() and root.name.isidentifier() and root != root.parent:
+        root, names = root.parent, [root.name, *names]
+    folder = str(root)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # as for a script, so that it finds its neighbours
+    if len(names) > 1 and place.is_file():  # what it imports relatively is found by its package
+        return _of_package(".".join(names), place, folder)
+    name = _free_name(place)
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise click.BadParameter(f"{path} is no Python file")
     made = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = made
-    sys.path.insert(0, str(path.resolve().parent))  # as for a script, so that it finds its neighbours
-    spec.loader.exec_module(made)
+    sys.modules[name] = made
+    try:
+        spec.loader.exec_module(made)
+    except BaseException:
+        del sys.modules[name]
+        raise
     return made
+
+
+def _of_package(name: str, place: Path, folder: str) -> ModuleType:
+    """A module by its package's name: of this folder, though another one may have a package that is called the same."""
+    made = importlib.import_module(name)
+    if Path(made.__file__ or "").resolve() == place:
+        return made
+    package = name.partition(".")[0]
+    for known in [one for one in sys.modules if one == package or one.startswith(f"{package}.")]:
+        del sys.modules[known]
+    sys.path.insert(0, folder)
+    importlib.invalidate_caches()
+    return importlib.import_module(name)
+
+
+def _free_name(place: Path) -> str:
+    """A file's own name, unless another module has it: a user's ``json.py`` is not in the place of Python's."""
+    known = sys.modules.get(place.stem)
+    if known is None and place.stem not in sys.stdlib_module_names:
+        return place.stem
+    if known is not None and getattr(known, "__file__", None) in (str(place), os.path.relpath(place)):
+        return place.stem
+    return f"{place.stem}_{hashlib.sha256(str(place).encode()).hexdigest()[:8]}"
 
 
 def constant(text: str) -> tuple[str, Any]:

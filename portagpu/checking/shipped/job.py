@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import math
 import traceback
 from collections.abc import Iterable, Iterator
@@ -22,7 +21,7 @@ from portagpu.dispatch.offline import OfflineKernel, compiled_source
 from portagpu.errors import LaunchConfigError, UnsupportedError
 from portagpu.ir.types import ConstantType
 from portagpu.package_stamp import FOLDER
-from portagpu.source import Span
+from portagpu.source import Span, line_span
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +127,4 @@ def _place(error: Exception) -> Span | None:
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(FOLDER)]
     if not frames:
         return None
-    text = linecache.getline(frames[-1].filename, frames[-1].lineno or 0).rstrip("\n")
-    begin = len(text) - len(text.lstrip())
-    return Span(
-        filename=frames[-1].filename, line=frames[-1].lineno or 1, column=begin, end_column=len(text), text=text
-    )
+    return line_span(frames[-1].filename, frames[-1].lineno or 1)

@@ -19,7 +19,7 @@ from portagpu.backends.opencl.codegen.subgroups import subgroup_attribute
 from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.dtypes import BOOL
-from portagpu.errors import KernelValueError
+from portagpu.errors import SharedMemoryError
 from portagpu.ir.analysis.memory_access import findings
 from portagpu.ir.analysis.memory_order import communicates
 from portagpu.ir.analysis.spin_loops import waiting_loop
@@ -76,14 +76,14 @@ def generate(
     ``subgroup_size`` is what the kernel's subgroups must have. With ``static_dynamic_shared`` bytes, dynamic shared
     memory becomes a static array: some drivers allow less for an argument than for a static array.
 
-    Raises `MissingCapabilityError` for what the device cannot do, `KernelValueError` when the shared arrays exceed its
+    Raises `MissingCapabilityError` for what the device cannot do, `SharedMemoryError` when the shared arrays exceed its
     local memory.
     """
     static_shared = sum(_shared_size(a) for a in program.shared)
     limit = max(caps.local_memory_static, caps.local_memory_argument)
     if static_shared > limit:
         largest = max(program.shared, key=_shared_size)
-        raise KernelValueError(
+        raise SharedMemoryError(
             f"the kernel's shared arrays take {static_shared} bytes; this device has {limit}",
             span=largest.span,
             hint="make the tiles smaller",
