@@ -1,4 +1,8 @@
-"""Results as SARIF 2.1.0, which services for continuous integration show at the lines of the Python text."""
+"""Results as SARIF 2.1.0, which services for continuous integration show at the lines of the Python text.
+
+What has no line, such as that a compiler is missing for kernels of the package, is a notification of the tool: services
+refuse files in which a result has no place.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +31,11 @@ def as_sarif(results: Iterable[Result], *, complete: bool = True) -> str:
             key = (problem.rule, problem.level, place, problem.message, result.subject.kernel)
             grouped.setdefault(key, (problem, []))[1].append(result)
     names = list(RULES)
+    placed = [(problem, of) for problem, of in grouped.values() if problem.span is not None]
+    invocation: _Data = {"executionSuccessful": complete}
+    notifications = [_notification(problem, of) for problem, of in grouped.values() if problem.span is None]
+    if notifications:
+        invocation["toolExecutionNotifications"] = notifications
     run = {
         "tool": {
             "driver": {
@@ -39,19 +48,35 @@ def as_sarif(results: Iterable[Result], *, complete: bool = True) -> str:
             }
         },
         "originalUriBaseIds": {_ROOT: {"uri": Path.cwd().as_uri().rstrip("/") + "/"}},
-        "invocations": [{"executionSuccessful": complete}],
+        "invocations": [invocation],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(problem, of, names.index(problem.rule)) for problem, of in grouped.values()],
+        "results": [_result(problem, of, names.index(problem.rule)) for problem, of in placed],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
-def _result(problem: Problem, results: list[Result], index: int) -> _Data:
-    targets = list(dict.fromkeys(result.target.name for result in results))
+def _text(problem: Problem, targets: list[str]) -> str:
+    """The message, with the targets that it does not name."""
     text = problem.message if not problem.hint else f"{problem.message}\n{problem.hint}"
     unnamed = [name for name in targets if name not in text]
-    if unnamed:
-        text = f"{', '.join(unnamed)}: {text}"
+    return f"{', '.join(unnamed)}: {text}" if unnamed else text
+
+
+def _targets(results: list[Result]) -> list[str]:
+    return list(dict.fromkeys(result.target.name for result in results))
+
+
+def _notification(problem: Problem, results: list[Result]) -> _Data:
+    return {
+        "descriptor": {"id": problem.rule},
+        "level": problem.level,
+        "message": {"text": _text(problem, _targets(results))},
+    }
+
+
+def _result(problem: Problem, results: list[Result], index: int) -> _Data:
+    targets = _targets(results)
+    text = _text(problem, targets)
     subject = results[0].subject
     data: _Data = {
         "ruleId": problem.rule,

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from compilers import compiler_of
 
+from portagpu.backends.opencl.backend import OpenCL
 from portagpu.backends.opencl.offline import compilers, ocloc
 from portagpu.backends.opencl.offline.targets import TARGETS
 from portagpu.checking.records import VERSION
@@ -112,6 +113,16 @@ def test_sarif_of_a_file_elsewhere_and_of_what_a_target_lacks(monkeypatch, tmp_p
 def test_sarif_without_problems_has_no_results():
     done = check("wide", *names("gfx1100"), "--format", "sarif")
     assert done.exit_code == 0 and json.loads(done.stdout)["runs"][0]["results"] == []
+
+
+def test_sarif_of_what_has_no_line(monkeypatch):
+    monkeypatch.setattr(OpenCL, "missing_packages", lambda self, target: ("a-compiler",))
+    done = CliRunner().invoke(check_command, ["--shipped", "textbook", "--target", "gfx1100", "--format", "sarif"])
+    assert done.exit_code == 1
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run["results"] == [] and run["invocations"][0]["executionSuccessful"] is True
+    (told,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert told["descriptor"]["id"] == "no-compiler" and "a-compiler" in told["message"]["text"]
 
 
 def test_conditions_decide_the_exit_status():

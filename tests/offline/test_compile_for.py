@@ -200,7 +200,6 @@ def test_the_command_fails_for_kernels_that_spill():
     [
         ["nowhere.py:k"],
         [f"{_FILE}:nothing"],
-        [f"{_FILE}"],
         [f"{_FILE}:scratch", "--constant", "n"],
         [f"{_FILE}:scratch", "--block", "x"],
         [],
