@@ -147,7 +147,9 @@ def definition(kernel: KernelDefinition) -> Span | None:
 def _failed(error: PortaGPUError, subject: Subject, target: OfflineTarget, rules: Rules) -> Result:
     if isinstance(error, MissingCompilerError):
         said = "; ".join(error.notes) or error.message
-        problem = Problem(rule="no-compiler", level="note", message=f"not compiled: {said}", span=subject.span, hint=error.hint)
+        problem = Problem(
+            rule="no-compiler", level="note", message=f"not compiled: {said}", span=subject.span, hint=error.hint
+        )
         return Result(subject=subject, target=target, status=Status.NOT_COMPILED, problems=(problem,))
     level = "error"
     if isinstance(error, MissingCapabilityError):

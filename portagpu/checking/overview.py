@@ -9,14 +9,15 @@ from rich.markup import escape
 
 from portagpu.checking.advice import suggestion_text
 from portagpu.checking.grids import Grid, print_grid
-from portagpu.checking.records import Result, Status, relative
+from portagpu.checking.records import Note, Result, Status, relative
 from portagpu.checking.tables import number, print_said
+from portagpu.escaping import visible
 
 _LEGEND = "numbers: registers of a thread; details: --format json, or one kernel alone"
 
 
-def show_overview(console: Console, results: Iterable[Result]) -> None:
-    """All results of several kernels."""
+def show_overview(console: Console, results: Iterable[Result], notes: Iterable[Note] = ()) -> None:
+    """All results of several kernels. ``notes``: where programs ended early that launch them."""
     known = list(results)
     targets = list(dict.fromkeys(r.target.name for r in known))
     rows: dict[str, dict[str, str]] = {}
@@ -29,8 +30,12 @@ def show_overview(console: Console, results: Iterable[Result]) -> None:
         if result.suggestion is not None:
             text = f"`{result.subject.kernel}`: {suggestion_text(result.suggestion)}"
             console.print(f"[cyan]{result.target.name}[/cyan]: {escape(text)}", highlight=False, soft_wrap=True)
+    for note in notes:
+        text = escape(visible(f"{note.case}: {note.message}"))
+        console.print(f"[yellow]{note.target.name}[/yellow]: {text}", highlight=False, soft_wrap=True)
     print_said(console, known)
-    console.print(summary(known, len(rows), "kernels"), style="bold", highlight=False)
+    many = len({_label(result, known) for result in known if result.subject.kernel})
+    console.print(summary(known, many, "kernels"), style="bold", highlight=False)
 
 
 def summary(results: list[Result], many: int, what: str) -> str:

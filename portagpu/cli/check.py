@@ -20,7 +20,7 @@ from portagpu.checking.requirements import parse
 from portagpu.checking.shipped.collections import ALL, GROUPS, usual_targets
 from portagpu.checking.tables import show
 from portagpu.cli.check_output import Sink, as_before
-from portagpu.cli.check_own import own_results
+from portagpu.cli.check_own import launched_results, own_results
 from portagpu.cli.check_shipped import shipped as check_shipped_kernels
 from portagpu.cli.choices import Choice
 from portagpu.cli.kernel_files import Broken, Chosen, chosen
@@ -48,6 +48,7 @@ from portagpu.files import user_path
 @click.option("-o", "--output", metavar="FILE", help="Write the results there; JSON or SARIF leave the table here.")
 @click.option("--json", "to_json", is_flag=True, help="Print figures by target, as versions before --format did.")
 @click.option("--shipped", type=Choice([*GROUPS, ALL]), help="Check PortaGPU's own kernels instead of one of yours.")
+@click.option("--run", "runs", is_flag=True, help="Run FILE.py where nothing is computed, and check what it launches.")
 @click.option("--list", "lists", is_flag=True, help="List the targets and whether their compilers are installed.")
 def check_command(
     *,
@@ -62,6 +63,7 @@ def check_command(
     output: str | None,
     to_json: bool,
     shipped: str | None,
+    runs: bool,
     lists: bool,
 ) -> None:
     """Compile kernels for hardware that you do not own.
@@ -86,6 +88,12 @@ def check_command(
     sink = Sink(form="table" if to_json else form, place=_place(output), targets=chosen_targets, require=require)
     if shipped is not None:
         results = check_shipped_kernels(shipped, chosen_targets, replace(rules, lacking_fails=False), sink)
+    elif runs:
+        if signature is not None or constants or block is not None or suggest or to_json:
+            raise click.UsageError("--run takes types, constants and blocks from the launches: leave out other options")
+        with stdout_to_stderr():
+            results, notes = launched_results(kernels, chosen_targets, rules)
+        sink.put(results, lambda shown: show_overview(shown, results, notes), notes)
     else:
         call = Call(
             signature=signature,

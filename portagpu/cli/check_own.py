@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from portagpu.backends import registry
 from portagpu.backends.offline import OfflineTarget
 from portagpu.checking.advice import suggestion
 from portagpu.checking.examination import Call, Rules, calls_of, examine
-from portagpu.checking.records import Problem, Result, Status, Subject
+from portagpu.checking.records import Note, Problem, Result, Status, Subject
+from portagpu.checking.shipped.job import Found, Job, Step, checked
+from portagpu.checking.shipped.programs import program
+from portagpu.checking.shipped.run import absent
 from portagpu.cli.kernel_files import Broken, Chosen
 from portagpu.cli.output import console
 from portagpu.dispatch.dispatcher import Dispatcher
@@ -45,6 +50,28 @@ def own_results(
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         done = threads.map(lambda job: job if isinstance(job, Result) else result_of(job), jobs)
         return list(_shown(done, len(jobs)))
+
+
+def launched_results(
+    texts: Iterable[str], targets: tuple[OfflineTarget, ...], rules: Rules
+) -> tuple[list[Result], list[Note]]:
+    """What comes of the kernels that programs launch on a device that runs nothing, and where they ended early."""
+    cases = [program(path) for text in texts for path in _programs(text)]
+    found: list[Found] = []
+    for target in targets:
+        if registry.named(target.backend).missing_packages(target):
+            found.append(absent(target))
+            continue
+        job = Job(target.name, (), rules, os.cpu_count() or 1)
+        found += [one for one in checked(job, cases) if not isinstance(one, Step)]
+    return [one for one in found if isinstance(one, Result)], [one for one in found if isinstance(one, Note)]
+
+
+def _programs(text: str) -> list[Path]:
+    path = Path(text)
+    if not path.is_file():
+        raise click.BadParameter(f"{text!r} is no Python file; --run is for whole files", param_hint="--run")
+    return [path]
 
 
 def _check_constants(kernels: list[Dispatcher], call: Call) -> None:

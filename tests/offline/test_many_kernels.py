@@ -116,6 +116,35 @@ def test_a_kernel_without_types_fails_where_it_was_named(folder):
     assert check("many_kernels.py:untyped", *words, *given).exit_code == 0
 
 
+_PROGRAM = """
+    import numpy as np
+    from portagpu import cuda
+
+    @cuda.jit
+    def scale_of_many(x, n: cuda.constexpr):
+        x[cuda.grid(1)] *= n
+
+    if __name__ == "__main__":
+        x = cuda.to_device(np.ones(1024, np.float32))
+        scale_of_many[4, 256](x, 3)
+        scale_of_many[2, 512](x, 3)
+        assert x.copy_to_host()[0] == 9
+        scale_of_many[4, 256](cuda.to_device(np.ones(1024)), 2)
+"""
+
+
+def test_programs_say_by_their_launches_what_kernels_are_compiled_for(folder):
+    (folder / "program.py").write_text(dedent(_PROGRAM))
+    done = check("--run", "program.py", *on("gfx1100", "dg2"))
+    assert done.exit_code == 1  # one of them has no float64
+    rows = [line.split() for line in done.output.splitlines()[1:4]]
+    assert [row[-3] for row in rows[:2]] == ["256", "512"] and all("n=3" in row for row in rows[:2])
+    assert "this device has no float64" in done.output
+    assert done.output.splitlines()[-1] == "3 kernels on 2 targets: 5 compiled, 1 failed"
+    assert check("--run", "program.py", *on("gfx1100")).exit_code == 0
+    assert check("--run", ".").exit_code == 2 and check("--run", "program.py", "--constant", "n=1").exit_code == 2
+
+
 def test_files_that_cannot_be_imported_are_told_with_their_lines(folder):
     (folder / "missing_module.py").write_text("from portagpu import cuda  # cuda.jit\nimport not_there_at_all\n")
     (folder / "wrong_syntax.py").write_text("from portagpu import cuda\n@cuda.jit\ndef broken(x:\n    x[0] = 1\n")

@@ -6,7 +6,7 @@ import math
 import traceback
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from portagpu.backends.offline import OfflineTarget
@@ -61,7 +61,7 @@ def checked(job: Job, cases: Iterable[Case] | None = None) -> Iterator[Found | S
         yield Step(target.name, 0, len(known))
         for one in launched(target, known, done=done):
             if isinstance(one, CaseEnded):
-                yield _ended(one, target)
+                yield _ended(one, target, job.rules)
             else:
                 waiting.append(threads.submit(_result, one, target, job.rules))
             while waiting and (waiting[0].done() or len(waiting) > 4 * job.threads):
@@ -91,11 +91,18 @@ def _result(one: Launched, target: OfflineTarget, rules: Rules) -> Result:
         block=one.block,
         source_hash=hash_of(source.source),
     )
+    subject = replace(subject, declared=_told_apart(subject))
 
     def compiled() -> OfflineKernel:
         return _compiled(source, one, target)
 
     return examined(compiled, subject, target, rules)
+
+
+def _told_apart(subject: Subject) -> str:
+    """What tells launches of a kernel apart: types, constants, blocks."""
+    parts = [subject.signature or "", *(f"{name}={value:.30}" for name, value in subject.constants.items())]
+    return " ".join([*parts, "x".join(map(str, subject.block or ()))]).rstrip()
 
 
 def _compiled(source: KernelSource, one: Launched, target: OfflineTarget) -> OfflineKernel:
@@ -104,7 +111,7 @@ def _compiled(source: KernelSource, one: Launched, target: OfflineTarget) -> Off
     return compiled_source(target, source, options, one.overload.signature, threads, name=source.python_name)
 
 
-def _ended(one: CaseEnded, target: OfflineTarget) -> Found:
+def _ended(one: CaseEnded, target: OfflineTarget, rules: Rules) -> Found:
     """A case that the target cannot run is a result; one that wanted results of what nobody computed is a note.
 
     Programs name their blocks; routines choose theirs, so a block that is too large is their fault.
@@ -116,7 +123,7 @@ def _ended(one: CaseEnded, target: OfflineTarget) -> Found:
     span = error.span or _place(error)
     text = f"{one.case}: {error.message}"
     is_ours = isinstance(error, LaunchConfigError) and one.group not in (programs.EXAMPLES, programs.TEXTBOOK)
-    level = "error" if is_ours else "note"
+    level = "error" if is_ours or rules.lacking_fails else "note"
     problem = Problem(rule="missing-feature", level=level, message=text, span=span, hint=error.hint)
     subject = Subject(kernel="", group=one.group, case=one.case, span=span)
     return Result(subject=subject, target=target, status=Status.UNSUPPORTED, problems=(problem,))

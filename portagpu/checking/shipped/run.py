@@ -34,7 +34,7 @@ def check_shipped(
     cores = os.cpu_count() or 1
     known = list(targets)
     ready = [t for t in known if not named(t.backend).missing_packages(t)]
-    found: list[Found] = [_absent(target) for target in known if target not in ready]
+    found: list[Found] = [absent(target) for target in known if target not in ready]
     many = max(min(processes or cores, len(ready)), 1)
     jobs = [Job(target.name, groups, rules, max(cores // many, 1)) for target in ready]
     for one in _told(jobs, many):
@@ -50,7 +50,8 @@ def in_order(found: Iterable[Found], targets: Iterable[OfflineTarget]) -> list[F
     return sorted(found, key=lambda one: places[one.target.name])
 
 
-def _absent(target: OfflineTarget) -> Result:
+def absent(target: OfflineTarget) -> Result:
+    """That there is no compiler for a target."""
     missing = ", ".join(named(target.backend).missing_packages(target))
     problem = Problem(rule="no-compiler", level="note", message=f"not compiled: {missing}")
     subject = Subject(kernel="*", group="*")
