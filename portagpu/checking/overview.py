@@ -10,7 +10,7 @@ from rich.markup import escape
 from portagpu.checking.advice import suggestion_text
 from portagpu.checking.grids import Grid, print_grid
 from portagpu.checking.records import Note, Result, Status, relative
-from portagpu.checking.tables import number, print_said
+from portagpu.checking.tables import print_said
 from portagpu.escaping import visible
 
 _LEGEND = "numbers: registers of a thread; details: --format json, or one kernel alone"
@@ -75,4 +75,6 @@ def _cell(result: Result) -> str:
     rules = {problem.rule for problem in result.problems}
     words = [word for rule, word in (("spill", "spill"), ("requirement", "unmet")) if rule in rules]
     style = "red" if not result.ok else "yellow" if words else "green"
-    return f"[{style}]{' '.join([number(result.figures.registers), *words])}[/{style}]"
+    registers = result.figures.registers
+    known = [] if registers is None else [str(registers)]
+    return f"[{style}]{' '.join([*known, *words]) or 'ok'}[/{style}]"

@@ -126,7 +126,7 @@ def _coloured(text: str, colour: str) -> str:
 def problem_text(problem: Problem) -> str:
     """What is wrong, and where, in lines for a console."""
     text = visible(problem.message, 4000)
-    if problem.span is not None:
+    if problem.span is not None and problem.rule != "no-compiler":  # which is about no line, and of all kernels
         excerpt = problem.span.excerpt().partition("\n")[2]
         text += f"\n  at {relative(problem.span.filename)}:{problem.span.line}\n{excerpt}"
     if problem.related:
