@@ -77,6 +77,14 @@ XE = {
     "send.dc1 (16|M0) r22 r4 null:0 0x0 0x04205E00 {$5} // wr:2+0, rd:2; untyped surface read with xyzw // $1": (
         *("loads", 16),
     ),
+    "send.dc0 (8|M0) r4 r3 null:0 0x0 0x02110800 {A@2,$7} // wr:1+0, rd:1; byte gathering read 32b // $178": (
+        "loads",
+        4,
+    ),
+    "send.dc0 (8|M0) null r9 r10:1 0x0 0x02030402 {$0} // wr:1+1, rd:0; byte scattering write 16b // $688": (
+        "stores",
+        2,
+    ),
     "send.dc1 (16|M0) null r17 r50:8 0x0 0x080699FF {$3} // wr:4+8, rd:0; a64 dword scattering write // $1": (
         *("stores", 4),
     ),

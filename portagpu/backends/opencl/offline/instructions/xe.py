@@ -13,6 +13,7 @@ _SURFACE = {"x": 1, "xy": 2, "xyz": 3, "xyzw": 4}
 _DATA_PORT = re.compile(
     r"// .*?;\s*(?:a64\s+)?(?P<what>[a-z][\w ]*?)\s*(?:\bwith (?P<parts>[xyzw]+)|\bx(?P<count>\d+))?\s*//"
 )
+_BITS = re.compile(r"\b(8|16|32|64)b$")
 _BRANCHES = re.compile(r"(?:jmpi|goto|if|else|while|break|cont|brc|brd|call|calla)\b")
 _SLM = 0xFE  # the surface that stands for local memory
 _FLOAT = re.compile(r">?:(?:f|df|hf|bf)\b")
@@ -85,5 +86,6 @@ def _data_port(text: str) -> Kind | None:
     if "block" in what:
         nbytes = (32 if "hword" in what else 16) * int(count or 1) // 16
         return Kind("scalar_loads") if "aligned" in what and way == "loads" else Kind(way, max(nbytes, 1))
-    size = 1 if "byte" in what else 8 if "qword" in what else 4
+    told = _BITS.search(what)  # "byte gathering read 32b": bytes are what addresses count
+    size = int(told.group(1)) // 8 if told else 1 if "byte" in what else 8 if "qword" in what else 4
     return Kind(way, size * (_SURFACE.get(parts or "", 1) if parts else int(count or 1)))
