@@ -13,14 +13,19 @@ from portagpu.backends.opencl.offline.targets import TARGETS
 from portagpu.blas.gemm.core.accumulation import conversion
 from portagpu.blas.gemm.core.kernel_arguments import Extents, Factors, Matrix, Split
 from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.kernels.launch import subgroup_of
 from portagpu.blas.gemm.selection import registry
 from portagpu.blas.gemm.variants.subgroup import matrix_variant
 from portagpu.blas.gemm.variants.subgroup import variant as subgroup_variant
 from portagpu.blas.gemm.variants.tile.config import TileConfig
 from portagpu.blas.gemm.variants.tile.kernels import TilePlan
-from portagpu.blas.gemm.variants.tile.launch import subgroup_of, tile_kernel, tile_lanes, unroll_of
+from portagpu.blas.gemm.variants.tile.launch import tile_kernel, tile_lanes, unroll_of
 from portagpu.blas.gemm.variants.tile.variant import TileVariant
 from portagpu.blas.gemm.variants.wave_matrix import variant as wave_matrix_variant
+from portagpu.checking.examination import Rules
+from portagpu.checking.records import Result
+from portagpu.checking.shipped import products
+from portagpu.checking.shipped.job import Job, checked
 
 pytestmark = pytest.mark.each_value
 
@@ -152,3 +157,14 @@ def test_subgroups(target, forms):
         lambda config: subgroup_variant.subgroup_kernel(config.size, config.threads),
         lambda config, *values, **more: subgroup_variant.plan_of(config, np.float32, *values, **more),
     )
+
+
+@pytest.mark.parametrize("target", [name for name, t in TARGETS.items() if t.compiler == "ocloc"])
+@pytest.mark.parametrize("name", ["skinny", "pipelined"])
+def test_threads_with_few_registers_have_the_smallest_subgroups(target, name):
+    """A compiler that may choose takes wider ones, in which threads have half as many registers, and spills."""
+    target = compiler_of(TARGETS[target])
+    found = [case for case in products.cases(target.capabilities) if case.name.startswith(f"{name} float32")]
+    results = [one for one in checked(Job(target.name, (), Rules(), 1), found[:2]) if isinstance(one, Result)]
+    smallest = min(target.capabilities.subgroup_sizes)
+    assert all(one.ok and one.figures.lanes == smallest for one in results), results

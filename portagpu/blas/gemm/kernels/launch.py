@@ -14,6 +14,7 @@ from portagpu.blas.gemm.core.kernel_arguments import Extents, Pieces
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.kernels.split_k import counters_of, fan_of
 from portagpu.blas.gemm.kernels.stream_k import Workers, pieces_of_shares, whole_tiles
+from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch.dispatcher import Dispatcher
 
 WORKERS = (0, 1, 2)
@@ -31,7 +32,13 @@ MOST_TERMS = 2**14
 The blocks along k of BLAS libraries are shorter still.
 """
 
+_SMALL_FILE = 208  # registers of a thread: with no more, the smallest subgroups are asked for, where a thread has most
 _NOTHING = np.int32(0)  # in place of an array that is not needed
+
+
+def subgroup_of(caps: Capabilities) -> int | None:
+    """The subgroup size that gives a thread the most registers, where a device has several sizes."""
+    return min(caps.subgroup_sizes) if caps.thread_registers <= _SMALL_FILE and caps.subgroup_sizes else None
 
 
 def pieces_of(split: int, tile_k: int, k: int) -> int:

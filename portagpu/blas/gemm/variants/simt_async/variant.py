@@ -8,7 +8,15 @@ from portagpu.blas.gemm.core.flat_operands import Operand, operand
 from portagpu.blas.gemm.core.interface import Config, Product, Variant
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import vector_type
-from portagpu.blas.gemm.kernels.launch import SPLITS, WORKERS, is_modest, multiply, pieces_of, pieces_of_last
+from portagpu.blas.gemm.kernels.launch import (
+    SPLITS,
+    WORKERS,
+    is_modest,
+    multiply,
+    pieces_of,
+    pieces_of_last,
+    subgroup_of,
+)
 from portagpu.blas.gemm.kernels.split_k import levels_of
 from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE, cores, seconds
 from portagpu.blas.gemm.variants.simt_async.kernels import Plan, multiply_pipelined
@@ -17,7 +25,7 @@ from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.tuning.tunables.space import Axis
 
-_kernels: dict[int, Dispatcher] = {}
+_kernels: dict[tuple[int, int | None], Dispatcher] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +118,7 @@ class PipelinedVariant(Variant):
             and is_modest((config.tile_m, config.tile_n), (problem.m, problem.n), problem.batch, config.split_k)
             and config.local_memory <= caps.local_memory_static
             and config.registers * threads <= REGISTER_FILE
+            and config.registers <= caps.thread_registers
         )
 
     def predict(self, config: PipelinedConfig, problem: Problem, caps: Capabilities) -> float:
@@ -179,7 +188,8 @@ class PipelinedVariant(Variant):
         workers = workers if pieces else 0
         pieces = pieces or pieces_of(config.split_k, config.tile_k, k)
         last = (vector_type("float32", 4), _plan(config, a, b, c, product, pieces, shared=workers > 0))
-        multiply(_kernel(config.threads), product, (a, b, c), tile, config.threads, pieces, last, workers=workers)
+        kernel = _kernel(config.threads, subgroup_of(product.c.context.capabilities))
+        multiply(kernel, product, (a, b, c), tile, config.threads, pieces, last, workers=workers)
 
 
 def _extents(config: PipelinedConfig) -> tuple[int, int]:
@@ -225,9 +235,10 @@ def _plan(
     )
 
 
-def _kernel(threads: int) -> Dispatcher:
+def _kernel(threads: int, lanes: int | None) -> Dispatcher:
     """The kernel for a block of so many threads: the compiler then knows how many registers a thread may use."""
-    found = _kernels.get(threads)
+    found = _kernels.get((threads, lanes))
     if found is None:
-        found = _kernels[threads] = jit(multiply_pipelined.py_func, block_dim=(threads, 1, 1))
+        made = jit(multiply_pipelined.py_func, block_dim=(threads, 1, 1), subgroup_size=lanes)
+        found = _kernels[threads, lanes] = made
     return found

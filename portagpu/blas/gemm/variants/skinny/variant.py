@@ -11,7 +11,7 @@ from portagpu.blas.gemm.core.few_rows import FewRows, few_rows, operands, read_o
 from portagpu.blas.gemm.core.interface import Config, Product, Variant
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import vector_type
-from portagpu.blas.gemm.kernels.launch import split_of
+from portagpu.blas.gemm.kernels.launch import split_of, subgroup_of
 from portagpu.blas.gemm.kernels.skinny_split_k import StripPlan
 from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE
 from portagpu.blas.gemm.variants.skinny import launch
@@ -292,7 +292,7 @@ class SkinnyVariant(Variant):
         )
         packed = vector_type(types.vector.dtype.name, max(2, broadcast_lanes(shape.rows, shape.size)))
         launch_strips(
-            _kernel(view.along, copies, config.threads),
+            _kernel(view.along, copies, config.threads, subgroup_of(product.c.context.capabilities)),
             product,
             view,
             found,
@@ -307,10 +307,10 @@ class SkinnyVariant(Variant):
 
 
 @cache
-def _kernel(along: bool, copies: bool, threads: int) -> Dispatcher:
+def _kernel(along: bool, copies: bool, threads: int, lanes: int | None) -> Dispatcher:
     """A kernel for a block of so many threads: the compiler then knows how many registers a thread may use."""
     kernel = multiply_skinny_along if along else multiply_skinny_across
     if copies:  # blocks beside each other have more bytes under way
         registers = min(MOST_REGISTERS, REGISTER_FILE // threads)
         return jit(kernel.py_func, block_dim=(threads, 1, 1), max_registers=registers)
-    return jit(kernel.py_func, block_dim=(threads, 1, 1))
+    return jit(kernel.py_func, block_dim=(threads, 1, 1), subgroup_size=lanes)

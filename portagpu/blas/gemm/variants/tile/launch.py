@@ -12,7 +12,7 @@ from portagpu.blas.gemm.core.kernel_arguments import SUM, Epilogue, Extents, Fac
 from portagpu.blas.gemm.core.operands import Operand, index_type, matrix_of, operand
 from portagpu.blas.gemm.core.vector_types import name_of
 from portagpu.blas.gemm.core.workspace import workspaces
-from portagpu.blas.gemm.kernels.launch import split_of
+from portagpu.blas.gemm.kernels.launch import split_of, subgroup_of
 from portagpu.blas.gemm.kernels.part_sums import add_parts
 from portagpu.blas.gemm.variants.tile.config import TileConfig
 from portagpu.blas.gemm.variants.tile.kernels import TilePlan, multiply_tiles
@@ -20,8 +20,6 @@ from portagpu.cuda import jit
 from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.runtime.arrays.array import DeviceNDArray
-
-_SMALL_FILE = 208  # registers of a thread: with no more, the smallest subgroups are asked for, where a thread has most
 
 
 def tile_lanes(itemsize: int) -> int:
@@ -89,11 +87,6 @@ def launch_tiles(config: TileConfig, product: Product, offsets: DeviceNDArray | 
 
 def _sum_bytes(product: Product) -> int:
     return 8 if name_of(product.a.dtype) in ("float64", "uint64") else 4
-
-
-def subgroup_of(caps: Capabilities) -> int | None:
-    """The subgroup size that gives a thread the most registers, where a device has several sizes."""
-    return min(caps.subgroup_sizes) if caps.thread_registers <= _SMALL_FILE and caps.subgroup_sizes else None
 
 
 def unroll_of(config: TileConfig, caps: Capabilities) -> int:
