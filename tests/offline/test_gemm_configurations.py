@@ -159,7 +159,7 @@ def test_subgroups(target, forms):
     )
 
 
-@pytest.mark.parametrize("target", [name for name, t in TARGETS.items() if t.compiler == "ocloc"])
+@pytest.mark.parametrize("target", _MATRICES)
 @pytest.mark.parametrize("name", ["skinny", "pipelined"])
 def test_threads_with_few_registers_have_the_smallest_subgroups(target, name):
     """A compiler that may choose takes wider ones, in which threads have half as many registers, and spills."""
