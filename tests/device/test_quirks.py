@@ -26,7 +26,7 @@ def test_hints_of_known_platforms() -> None:
         keeps_negations=False,
         crashing_compiler=True,
     )
-    assert hints_for("Intel(R) OpenCL Graphics", "Intel(R) Corporation") == Hints(thread_registers=128)
+    assert hints_for("Intel(R) OpenCL Graphics", "Intel(R) Corporation") == Hints(thread_registers=128, unit_lanes=8)
     assert hints_for("Portable Computing Language", "GenuineIntel") == Hints(
         single_barriers=False,
         conditional_barriers=False,
@@ -37,7 +37,8 @@ def test_hints_of_known_platforms() -> None:
     cuda = hints_for("NVIDIA CUDA", "NVIDIA Corporation")
     assert cuda.max_blocks_of_axis == 2**31 - 1
     assert cuda.may_take_ptx and cuda.hidden_local_memory == 228 * 1024 and cuda.warp_size_query == "warp_size_nv"
-    assert hints_for("AMD Accelerated Parallel Processing", "Advanced Micro Devices, Inc.").warp_size_query
+    amd = hints_for("AMD Accelerated Parallel Processing", "Advanced Micro Devices, Inc.")
+    assert amd.warp_size_query and amd.named_group_size_query
     simulator = hints_for("Oclgrind", "Oclgrind")
     assert simulator.line_directives and simulator.simulated
 

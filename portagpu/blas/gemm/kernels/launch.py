@@ -41,6 +41,11 @@ def subgroup_of(caps: Capabilities) -> int | None:
     return min(caps.subgroup_sizes) if caps.thread_registers <= _SMALL_FILE and caps.subgroup_sizes else None
 
 
+def planned_registers(caps: Capabilities) -> int:
+    """Registers of a thread that a kernel may be planned with: of few, compilers need some for themselves."""
+    return caps.thread_registers if caps.thread_registers > _SMALL_FILE else caps.thread_registers * 13 // 16
+
+
 def pieces_of(split: int, tile_k: int, k: int) -> int:
     """How many pieces a sum really has, each of at least one step of ``tile_k``; they differ by one step at most."""
     return min(split, -(-k // tile_k))

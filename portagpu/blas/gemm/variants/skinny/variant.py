@@ -11,7 +11,7 @@ from portagpu.blas.gemm.core.few_rows import FewRows, few_rows, operands, read_o
 from portagpu.blas.gemm.core.interface import Config, Product, Variant
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import vector_type
-from portagpu.blas.gemm.kernels.launch import split_of, subgroup_of
+from portagpu.blas.gemm.kernels.launch import planned_registers, split_of, subgroup_of
 from portagpu.blas.gemm.kernels.skinny_split_k import StripPlan
 from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE
 from portagpu.blas.gemm.variants.skinny import launch
@@ -203,7 +203,7 @@ class SkinnyVariant(Variant):
             64 <= config.threads <= min(1024, caps.max_work_group_size, caps.max_work_item_sizes[0])
             and (config.stages == 1 or caps.async_copies)
             and (view.along or (config.lines == 1 and view.n >= shape.lanes))
-            and shape.registers <= min(224, REGISTER_FILE // config.threads, caps.thread_registers or 255)
+            and shape.registers <= min(224, REGISTER_FILE // config.threads, planned_registers(caps) or 255)
             and shape.local_memory - shape.ring <= min(49152, caps.local_memory_static)
             and shape.local_memory <= caps.local_memory_static
             and (config.splits == 1 or (problem.k >= config.splits * shape.turn and parts <= MOST_PARTS))
