@@ -65,6 +65,16 @@ def shape_text(problem: Problem) -> str:
     return one if problem.batch == 1 else f"{problem.batch} of {one}"
 
 
+def words(problem: Problem) -> tuple[str, ...]:
+    """The command line's words for a problem alone."""
+    m, n, k = problem.m, problem.n, problem.k
+    shape = ("--size", f"{m}") if m == n == k else ("--shape", f"{m}x{n}x{k}")
+    if problem.batch != 1:
+        shape = ("--batch", f"{problem.batch}x{m}x{n}x{k}")
+    told = {"--dtype": problem.dtype, "--precision": problem.precision, "--out": problem.out}
+    return (*shape, *(word for name, value in told.items() if value for word in (name, value)))
+
+
 def named(name: str, caps: Capabilities) -> list[Problem]:
     """The problems of a set on a device: precisions are those that it has."""
     if name == "cpu":

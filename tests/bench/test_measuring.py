@@ -17,7 +17,7 @@ from portagpu.bench.method.turns import Call
 from portagpu.bench.records.cell import Caches, Memory, Role, Status
 from portagpu.bench.records.workload import Unit, Workload
 from portagpu.bench.running import session
-from portagpu.bench.running.case import Case, Contender, Entry, Options, Peers, Sizes
+from portagpu.bench.running.case import Case, Contender, Entry, Options
 from portagpu.bench.running.measuring import measure
 from portagpu.errors import MissingCapabilityError, OutOfMemoryError
 from portagpu.runtime.execution.context import Context
@@ -262,11 +262,3 @@ def test_operands_that_do_not_fit_are_a_reason(device):
         Settings.from_environment(),
     )
     assert (found.status, found.reason) == (Status.FAILED, "no room") and found.workload.path == "planted/sum/float32/9"
-
-
-def test_a_cell_is_repeated_with_what_its_workload_depends_on(device):
-    """The command names the options without which its path would be that of no workload."""
-    job = session.Job(number=0, device=device, entry=Entry(path="gemm/matmul/float32/2048", make=lambda context: ()))
-    assert session.repetition(job, Options()).endswith("--filter 'gemm/matmul/float32/2048'")
-    told = session.repetition(job, Options(sizes=Sizes.CPUS, small=True, seed=7, peers=Peers.ALL))
-    assert told.endswith(" --sizes-of cpus --small --seed 7 --peers all")

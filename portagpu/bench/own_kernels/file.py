@@ -30,12 +30,14 @@ def entries(
     block: tuple[int, ...] | None,
     reference: Callable[..., Any] | None,
     options: Options,
+    command: tuple[str, ...] = (),
 ) -> Iterator[Entry]:
     """The workloads of a kernel or of a function that returns a `Launch`, one for each size.
 
     A function is called with ``values``, and with each size as its parameter ``n`` if it has one. A kernel gets random
     arrays of ``n`` elements on each axis by its signature (declared, or given), numbers from ``values`` by name, and as
-    many threads as its first array has elements. Raises `ArgumentTypeError` for what is neither.
+    many threads as its first array has elements. ``command``: the command line's words without a
+    size. Raises `ArgumentTypeError` for what is neither.
     """
     if isinstance(found, Dispatcher) and not found.is_device_function:
         make = _of_kernel(found, signature, block, values, reference, options.seed)
@@ -49,7 +51,8 @@ def entries(
             launch = make(n)
             yield case_of(launch, context, launch.work(), name, "" if n is None else str(n), suite=SUITE)
 
-        yield Entry(path="/".join([SUITE, name, *([] if n is None else [str(n)])]), make=cases)
+        sized = () if n is None else ("--size", str(n))
+        yield Entry(path="/".join([SUITE, name, *sized[1:]]), make=cases, command=(*command, *sized))
 
 
 def _of_function(

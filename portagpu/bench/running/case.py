@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from portagpu.bench.method.plan import Method
 from portagpu.bench.method.turns import Call, Player
-from portagpu.bench.records.cell import Memory, Role
+from portagpu.bench.records.cell import Caches, Memory, Role
 from portagpu.bench.records.workload import Workload
 from portagpu.device import DeviceRecord, DeviceType
 from portagpu.runtime.execution.context import Context
@@ -65,13 +65,20 @@ class Entry:
     """A workload of a suite before its operands are made.
 
     ``path``: `Workload.path` of what it makes. ``obstacle``: why the device cannot compute it. ``make(context)``: the
-    cases, one for each kind of memory.
+    cases, one for each kind of memory. ``command``: the words after ``portagpu bench`` that name this entry alone; ()
+    for its suite's with a filter. ``caches``: with which its time means something.
     """
 
     path: str
     make: Callable[[Context], Iterable[Case]]
     obstacle: str = ""
     workload: Workload | None = None  # where it is known before; needed with an obstacle
+    command: tuple[str, ...] = ()
+    caches: tuple[Caches, ...] = (Caches.HOT, Caches.COLD)
+
+    def wanted(self, options: Options) -> tuple[Caches, ...]:
+        """With which caches it is measured."""
+        return tuple(one for one in self.caches if one is Caches.HOT or options.cold)
 
 
 class Sizes(Enum):
@@ -108,6 +115,12 @@ class Options:
     seed: int = 0
     peers: Peers = Peers.VENDOR
     clblast_tuned: Path | None = None
+
+    @property
+    def beside(self) -> str:
+        """Beside whom, as result files tell it: a run goes on with the same ones only."""
+        more = "" if self.core_types else ", without core types"
+        return f"{self.peers.value}{more}{', CLBlast tuned' if self.clblast_tuned else ''}"
 
     def are_large(self, device: DeviceRecord) -> bool:
         """Whether a device is measured with sizes that fill a large GPU."""

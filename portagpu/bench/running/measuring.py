@@ -128,6 +128,9 @@ def _make_players(
     entrant: _Entrant, case: Case, method: Method, caches: Caches, flush: Callable[[], None] | None
 ) -> None:
     contender, call, look = entrant.contender, entrant.call, entrant.monitor.look
+    if caches is Caches.COLD and contender.players is not None:
+        entrant.fail(Status.UNSUPPORTED, "it runs in a process of its own, whose caches are not filled with other data")
+        return
     if contender.players is not None:
         try:
             entrant.players = contender.players()

@@ -54,6 +54,7 @@ def entries(
                 yield Entry(
                     path=f"{name}/{routine}/{dtype}/{n}",
                     make=partial(_cases, entry.make, n, dtype, options),
+                    command=(name, "--routine", routine, "--dtype", dtype, "--size", str(n)),
                 )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from portagpu.bench.copying import moves, overlap
 from portagpu.bench.copying.moves import PAGEABLE, PINNED, TO_DEVICE, TO_HOST, WITHIN, Move
-from portagpu.bench.records.cell import Memory
+from portagpu.bench.records.cell import Caches, Memory
 from portagpu.bench.records.workload import Unit, Workload
 from portagpu.bench.roofs.memory import size_text
 from portagpu.bench.running.case import Case, Entry, Options
@@ -48,7 +48,7 @@ def entries(device: DeviceRecord, options: Options) -> Iterator[Entry]:
             move = Move(way=way, memory=memory, nbytes=nbytes)
             yield Entry(path=workload(move).path, make=partial(_copy, move, options))
     for streams in _STREAMS:
-        yield Entry(path=overlapping(streams).path, make=partial(_overlap, streams, options))
+        yield Entry(path=overlapping(streams).path, make=partial(_overlap, streams, options), caches=(Caches.HOT,))
 
 
 def workload(move: Move) -> Workload:

@@ -44,6 +44,7 @@ def entries(device: DeviceRecord, options: Options, products: Products | None = 
             workload=workload,
             obstacle=missing(problem, device.capabilities) or "",
             make=lambda context, problem=problem: _cases(context, problem, options),  # type: ignore[misc]
+            command=(name, *problems.words(problem)),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from portagpu.bench.own_kernels import file
+from portagpu.bench.running.facts import without_folders
 from portagpu.cli import user_files
 from portagpu.cli.bench.common import Wanted, perform, run_options
 from portagpu.cli.output import stdout_to_stderr
@@ -52,5 +53,12 @@ def own_kernel(
             block=threads,
             reference=right,
             options=options,
+            command=_words(kernel, signature=(signature,), argument=arguments, block=(block,), reference=(reference,)),
         ),
     )
+
+
+def _words(kernel: str, **options: tuple[str | None, ...]) -> tuple[str, ...]:
+    """The command line again, without sizes; of a file in an absolute folder its name, for folders tell of people."""
+    given = ((f"--{name}", value) for name, values in options.items() for value in values if value is not None)
+    return (without_folders(kernel), *(word for pair in given for word in pair))
