@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from portagpu.bench.method.turns import Call
 from portagpu.bench.routines import batches, factorisations, level1, level2, level2_packed, level3
-from portagpu.bench.routines.epilogue import epilogue
 from portagpu.bench.routines.task import LETTERS, Task, scipy_call
 from portagpu.device import DeviceRecord, DeviceType
 
@@ -73,14 +72,6 @@ TASKS: dict[str, Entry] = {
         name: Entry(make=make, on_gpus=(16, 32, 64), on_cpus=(16, 32, 64), small=(5,))
         for name, make in _BATCHES.items()
     },
-    "epilogue": Entry(
-        make=epilogue,
-        on_gpus=(4096,),
-        on_cpus=(2048,),
-        small=(90,),
-        dtypes=("float32",),
-        only_on_gpus=("float16",),
-    ),
 }
 """The routines by name."""
 

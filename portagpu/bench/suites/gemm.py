@@ -10,14 +10,16 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from portagpu.bench import problems
+from portagpu.bench import problem_sets, problems
 from portagpu.bench.peers import core_types
 from portagpu.bench.peers.products import Matrix, Peer, all_peers, blas_problem, peers_for
+from portagpu.bench.problem_sets import Scale
 from portagpu.bench.problems import missing, shape_text
 from portagpu.bench.products import checker, own_call
 from portagpu.bench.records.cell import Memory, Role
 from portagpu.bench.records.workload import Unit, Workload
 from portagpu.bench.running.case import Case, Contender, Entry, Options, Peers
+from portagpu.bench.suites import epilogue
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.engine import plan_of
 from portagpu.blas.gemm.selection.choice import explain
@@ -27,16 +29,18 @@ from portagpu.errors import PortaGPUError
 from portagpu.runtime.execution.context import Context
 
 name = "gemm"
-summary = "products of matrices, in every dtype and precision"
+summary = "products of matrices: dtypes, precisions, squares, odd, skinny, batched, with an epilogue"
 _SMALL = (90, 100)
 _ON_GPUS, _ON_CPUS = (256, 512, 1024, 2048, 4096), (256, 512, 1024, 2048)
 Products = Callable[[DeviceRecord], Iterable[Problem]]
 
 
-def entries(device: DeviceRecord, options: Options, products: Products | None = None) -> Iterator[Entry]:
-    """The products that are measured on a device, ``products(device)`` if those are named."""
+def entries(
+    device: DeviceRecord, options: Options, products: Products | None = None, *, epilogues: bool = False
+) -> Iterator[Entry]:
+    """The products that are measured on a device, ``products(device)`` if those are named; ``epilogues``: then, too."""
     assert device.capabilities is not None
-    chosen = (products or (lambda one: default_problems(one, options)))(device)
+    chosen = default_problems(device, options) if products is None else products(device)
     for problem in chosen:
         workload = workload_of(problem)
         yield Entry(
@@ -46,12 +50,21 @@ def entries(device: DeviceRecord, options: Options, products: Products | None = 
             make=lambda context, problem=problem: _cases(context, problem, options),  # type: ignore[misc]
             command=(name, *problems.words(problem)),
         )
+    if products is None or epilogues:
+        yield from epilogue.entries(device, options)
 
 
 def default_problems(device: DeviceRecord, options: Options) -> list[Problem]:
     """What a device is measured with."""
-    kinds = [("float32", ""), ("float64", "")]
-    return problems.combined(map(problems.square, sizes_for(device, options)), kinds)
+    assert device.capabilities is not None
+    return problem_sets.default(
+        scale_for(device, options), sizes_for(device, options), device.capabilities, quick=options.quick
+    )
+
+
+def scale_for(device: DeviceRecord, options: Options) -> Scale:
+    """The scale of the sizes that options ask for on a device."""
+    return Scale.SMALL if options.small else Scale.LARGE if options.are_large(device) else Scale.MODERATE
 
 
 def sizes_for(device: DeviceRecord, options: Options) -> tuple[int, ...]:
@@ -138,4 +151,4 @@ def _best_core_type(problem: Problem, peer: Peer) -> list[Contender]:
     ]
 
 
-__all__ = ["default_problems", "default_sizes", "entries", "name", "sizes_for", "summary", "workload_of"]
+__all__ = ["default_problems", "default_sizes", "entries", "name", "scale_for", "sizes_for", "summary", "workload_of"]
