@@ -24,7 +24,7 @@ from portagpu.bench.peers import (
     torch_products,
 )
 from portagpu.bench.peers.products import all_peers, blas_problem, peers_for
-from portagpu.bench.products import checker
+from portagpu.bench.product_check import checker
 from portagpu.bench.records.cell import Memory, Role, Status
 from portagpu.bench.running.case import Options, Peers
 from portagpu.bench.suites import gemm

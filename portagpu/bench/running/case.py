@@ -24,19 +24,20 @@ class Contender:
     """An implementation of a case's workload.
 
     ``prepare()`` makes its call, and may raise `PortaGPUError`, `RuntimeError`, `MemoryError` or `ImportError` with the
-    reason why it cannot. ``arithmetic``: what it computes in, where that is not the workload's; such results are not
-    held against the workload's tolerance. ``is_checked``: whether its result is; False only for what computes nothing,
-    as the move of bytes. ``players``: for implementations that run elsewhere, as children of this process; the fastest
-    one counts, and adds its name. ``timing``: how its call is timed with hot caches, where that is neither in batches
-    on the device nor one by one on the host. ``tuning()`` tells, after the first call, where its parameters are from.
+    reason why it cannot. ``arithmetic``: what it computes in, where that is not the workload's. ``check``: of its
+    result, where the case's would not be right: of another arithmetic, or of a move of bytes. ``players``: for
+    implementations that run elsewhere, as children of this process, with the errors of their results; the fastest one
+    that is right counts, and adds its name. ``timing``: how its call is timed with hot caches, where that is neither in
+    batches on the device nor one by one on the host. ``tuning()`` tells, after the first call, where its parameters are
+    from.
     """
 
     implementation: str
     role: Role
     prepare: Callable[[], Call] | None = None
     arithmetic: str = ""
-    is_checked: bool = True
-    players: Callable[[], list[tuple[str, Player]]] | None = None
+    check: Callable[[Any], float] | None = None
+    players: Callable[[], list[tuple[str, Player, float]]] | None = None
     timing: Timing | None = None
     tuning: Callable[[], str] = str
 

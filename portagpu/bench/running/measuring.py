@@ -48,8 +48,8 @@ class _Entrant:
 
     @property
     def best(self) -> int:
-        """The fastest of several players."""
-        times = [median(one.samples) or math.inf for one in self.timed]
+        """The fastest of several players, of those that did not fail."""
+        times = [math.inf if one.failure else median(one.samples) or math.inf for one in self.timed]
         return times.index(min(times))
 
 
@@ -105,18 +105,20 @@ def _first_call(entrant: _Entrant, case: Case) -> None:
         entrant.kernel = with_programs(call.product)
         entrant.first_call = time.perf_counter() - begin
         entrant.tuning = contender.tuning()
-        if contender.is_checked and not contender.arithmetic:
-            _verify(entrant, case, call)
+        _verify(entrant, contender.check or case.check, call)
     except FAILURES as failure:
         missing = isinstance(failure, MissingCapabilityError | UnsupportedError | ImportError)
         entrant.fail(Status.UNSUPPORTED if missing else Status.FAILED, reason_of(failure))
 
 
-def _verify(entrant: _Entrant, case: Case, call: Call) -> None:
-    if case.check is None or call.fetch is None:
+def _verify(entrant: _Entrant, check: Callable[[Any], float] | None, call: Call) -> None:
+    if check is None or call.fetch is None:
         entrant.fail(Status.UNVERIFIED, "nothing says what is right")
         return
-    error = case.check(call.fetch())
+    _judge(entrant, check(call.fetch()))
+
+
+def _judge(entrant: _Entrant, error: float) -> None:
     if math.isfinite(error):
         entrant.error = error
     if not error <= 1.0:
@@ -132,12 +134,7 @@ def _make_players(
         entrant.fail(Status.UNSUPPORTED, "it runs in a process of its own, whose caches are not filled with other data")
         return
     if contender.players is not None:
-        try:
-            entrant.players = contender.players()
-        except FAILURES as failure:
-            entrant.fail(Status.FAILED, reason_of(failure))
-        if not entrant.players and entrant.status is Status.MEASURED:
-            entrant.fail(Status.UNSUPPORTED, "there is none on this machine")
+        _take_players(entrant, contender.players)
         return
     assert call is not None
     if caches is Caches.COLD:
@@ -148,6 +145,21 @@ def _make_players(
     else:
         player = (BackToBack if case.memory is Memory.DEVICE else OneByOne)(call, method, look)
     entrant.players = [("", player)]
+
+
+def _take_players(entrant: _Entrant, players: Callable[[], list[tuple[str, Player, float]]]) -> None:
+    """Those whose results are right; where all of one are wrong, it is."""
+    try:
+        found = players()
+    except FAILURES as failure:
+        entrant.fail(Status.FAILED, reason_of(failure))
+        return
+    if not found:
+        entrant.fail(Status.UNSUPPORTED, "there is none on this machine")
+        return
+    right = [(label, player, error) for label, player, error in found if error <= 1.0]
+    entrant.players = [(label, player) for label, player, _ in right]
+    _judge(entrant, max(error for _, _, error in right) if right else found[0][2])
 
 
 def _finish(entrant: _Entrant, method: Method, caches: Caches) -> None:
@@ -227,7 +239,7 @@ def _cell(entrant: _Entrant, case: Case, caches: Caches) -> Cell:
         status=entrant.status,
         caches=caches,
         reason=entrant.reason,
-        first_call=entrant.first_call,
+        first_call=entrant.first_call if entrant.status is Status.MEASURED else None,
         error=entrant.error,
         arithmetic=contender.arithmetic,
         kernel=entrant.kernel,

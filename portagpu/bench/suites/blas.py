@@ -115,7 +115,12 @@ def _of_cpu(made: Task) -> list[Contender]:
     if made.unit == "GB/s":
         label = f"the memory: NumPy in {memory_rate.cores()} threads"
         found.append(
-            Contender(implementation=label, role=Role.PEER, prepare=lambda: memory_rate.prepare(made), is_checked=False)
+            Contender(
+                implementation=label,
+                role=Role.PEER,
+                prepare=lambda: memory_rate.prepare(made),
+                check=lambda is_moved: 0.0 if is_moved else math.inf,
+            )
         )
     return found
 
@@ -160,7 +165,7 @@ def _best_core_type(made: Task, first: Contender) -> list[Contender]:
             implementation=f"{first.implementation}, best core type",
             role=Role.VENDOR,
             players=lambda: [
-                (player.core_type, player)
+                (player.core_type, player, player.error)
                 for player in children.players_of(PEER_IN_A_CHILD, made.name, made.n, made.dtype)
             ],
         )

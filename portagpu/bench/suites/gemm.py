@@ -7,6 +7,7 @@ is each peer's in the same arithmetic. Contenders of a case have their operands 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from portagpu.bench.peers import core_types
 from portagpu.bench.peers.products import Matrix, Peer, all_peers, blas_problem, peers_for
 from portagpu.bench.problem_sets import Scale
 from portagpu.bench.problems import missing, shape_text
-from portagpu.bench.products import checker, own_call
+from portagpu.bench.product_check import checker
+from portagpu.bench.products import own_call
 from portagpu.bench.records.cell import Memory, Role
 from portagpu.bench.records.workload import Unit, Workload
 from portagpu.bench.running.case import Case, Contender, Entry, Options, Peers
@@ -129,12 +131,21 @@ def _rule(context: Context, problem: Problem) -> str:
 
 def _theirs(problem: Problem, peer: Peer, a: Matrix, b: Matrix) -> Contender:
     served = peer.serves(problem)
+    is_other = served != problem
     return Contender(
         implementation=peer.name,
         role=peer.role,
-        arithmetic="" if served == problem else served.arithmetic,
+        arithmetic=served.arithmetic if is_other else "",
+        check=partial(_error_as_served, served, a, b) if is_other else None,
         prepare=lambda: peer.prepare(served, a, b),
     )
+
+
+def _error_as_served(served: Problem, a: Matrix, b: Matrix, found: Matrix) -> float:
+    """The error of a result in the arithmetic that a library has in place of the problem's."""
+    of_signed = served.dtype == "int8"  # where unsigned bytes were asked for, they were taken as signed ones
+    left, right = (x.view(np.int8) if of_signed else x.astype(served.dtype, copy=False) for x in (a, b))
+    return checker(served, left, right)(found)
 
 
 def _best_core_type(problem: Problem, peer: Peer) -> list[Contender]:
@@ -146,7 +157,7 @@ def _best_core_type(problem: Problem, peer: Peer) -> list[Contender]:
             implementation=f"{peer.name}, best core type",
             role=Role.VENDOR,
             arithmetic="" if served == problem else served.arithmetic,
-            players=lambda: [(player.core_type, player) for player in children.players(served)],
+            players=lambda: [(player.core_type, player, player.error) for player in children.players(served)],
         )
     ]
 
