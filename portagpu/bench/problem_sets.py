@@ -93,7 +93,8 @@ _QUICK_KINDS = (("float16", ""), ("bfloat16", ""), ("int8", ""), ("float32", "tf
 
 def default(scale: Scale, squares: tuple[int, ...], caps: Capabilities, *, quick: bool = False) -> list[Problem]:
     """What a device is measured with: squares in float32 and float64, and something of each set that has a scale."""
-    found = combined(map(square, squares), [("float32", ""), ("float64", "")])
+    found = combined(map(square, squares), [("float32", "")])
+    found += combined(map(square, squares[-1:] if quick else squares), [("float64", "")])
     for name, shapes in _SCALED.items():
         kinds = _every_kind(caps) if name == "dtypes" else _SCALED_KINDS[scale]
         if quick:

@@ -11,7 +11,8 @@ from typing import Any
 
 import click
 
-from portagpu.errors import did_you_mean
+from portagpu.errors import PortaGPUError, did_you_mean
+from portagpu.tuning.tunables.user_faults import with_place
 
 
 def load(text: str) -> tuple[ModuleType, str]:
@@ -31,14 +32,24 @@ def member(found: ModuleType, name: str) -> Any:
 
 
 def module(path: Path) -> ModuleType:
-    """A file, run as a module. Raises `click.BadParameter` where it is no Python file."""
+    """A file, run as a module. Raises `click.BadParameter` where it is no Python file, `click.ClickException` with what
+    it raises, errors of ours as they are."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise click.BadParameter(f"{path} is no Python file")
     made = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = made
     sys.path.insert(0, str(path.resolve().parent))  # as for a script, so that it finds its neighbours
-    spec.loader.exec_module(made)
+    try:
+        spec.loader.exec_module(made)
+    except PortaGPUError:
+        raise
+    except SyntaxError as error:
+        raise click.ClickException(f"{path} is no Python: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise click.ClickException(
+            with_place(f"{path} cannot be run: {type(error).__name__}: {error}", error)
+        ) from error
     return made
 
 
@@ -47,18 +58,22 @@ def constant(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     try:
         if not equals:
-            raise ValueError("there is no =")
+            raise ValueError
         return name.strip(), ast.literal_eval(value.strip())
     except (ValueError, SyntaxError) as error:
-        raise click.BadParameter(f"{text!r} is no NAME=VALUE with a Python literal: {error}") from error
+        why = "write texts as NAME='text'" if equals else "there is no ="
+        raise click.BadParameter(f"{text!r} is no NAME=VALUE with a Python literal: {why}") from error
 
 
 def extents(text: str) -> tuple[int, ...]:
     """Threads of a block, as ``256`` or ``16,16``. Raises `click.BadParameter`."""
     try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError as error:
-        raise click.BadParameter(f"{text!r} is no block; write 256 or 16,16") from error
+        found = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        found = ()
+    if not 1 <= len(found) <= 3 or min(found) < 1:
+        raise click.BadParameter(f"{text!r} is no block; write 256 or 16,16")
+    return found
 
 
 __all__ = ["constant", "extents", "load", "member", "module"]

@@ -57,8 +57,8 @@ def warm_up(player: Player, method: Method = FULL) -> None:
 def play(
     players: list[Player],
     method: Method = FULL,
-    progress: Callable[[int], None] = lambda number: None,
-    begin: Callable[[], None] = lambda: None,
+    progress: Callable[[int], object] = lambda number: None,
+    begin: Callable[[], object] = lambda: None,
 ) -> list[Timed]:
     """Time players in turns; every other round is played in the opposite order.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from portagpu.types import Array, as_signature
 
 SUITE = "kernel"
 _THREADS = 256
+_MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def entries(
@@ -39,7 +40,11 @@ def entries(
     many threads as its first array has elements. ``command``: the command line's words without a
     size. Raises `ArgumentTypeError` for what is neither.
     """
-    if isinstance(found, Dispatcher) and not found.is_device_function:
+    if isinstance(found, Dispatcher) and found.is_device_function:
+        raise ArgumentTypeError(
+            f"`{name}` is a device function, which runs only inside kernels", hint="name a kernel that calls it"
+        )
+    if isinstance(found, Dispatcher):
         make = _of_kernel(found, signature, block, values, reference, options.seed)
     elif callable(found):
         make = _of_function(found, name, values, sized=bool(sizes))
@@ -64,6 +69,11 @@ def _of_function(
         raise ArgumentCountError(
             f"{name} has no parameter {', '.join(unknown)}", hint=f"it has {', '.join(parameters) or 'none'}"
         )
+    needed = [label for label, one in parameters.items() if one.default is one.empty and one.kind not in _MANY]
+    missing = [label for label in needed if label not in values and not (sized and label == "n")]
+    if missing:
+        ways = ("--size N" if label == "n" else f"--argument {label}=VALUE" for label in missing)
+        raise ArgumentCountError(f"{name} needs {', '.join(missing)}", hint=f"say it with {' '.join(ways)}")
 
     def make(n: int | None) -> Launch:
         launch = function(**values) if n is None else function(**{**values, "n": n})
@@ -94,6 +104,8 @@ def _of_kernel(
             "portagpu.Launch",
         )
 
+    _check_numbers(kernel.__name__, names, given, values)
+
     def make(n: int | None) -> Launch:
         size = 1 << 20 if n is None else n
         generator = np.random.default_rng(seed)
@@ -105,6 +117,21 @@ def _of_kernel(
         return Launch(kernel=kernel[grid, threads], arguments=arguments, expected=reference)
 
     return make
+
+
+def _check_numbers(kernel: str, names: Sequence[str], given: Sequence[Any], values: Mapping[str, Any]) -> None:
+    """Raise `ArgumentTypeError` or `ArgumentCountError` for values that are not those of a kernel's numbers."""
+    kinds = dict(zip(names, given, strict=True))
+    for name, value in values.items():
+        if name not in kinds:
+            raise ArgumentCountError(f"`{kernel}` has no parameter {name}", hint=f"it has {', '.join(names)}")
+        if isinstance(kinds[name], Array):
+            raise ArgumentTypeError(
+                f"`{name}` of `{kernel}` is an array, which gets random elements",
+                hint="for others name a function that returns a portagpu.Launch",
+            )
+        if not isinstance(value, bool | int | float | complex):
+            raise ArgumentTypeError(f"`{name}` of `{kernel}` is a number, not {value!r}")
 
 
 def _argument(generator: np.random.Generator, kind: Any, value: Any, n: int) -> Any:

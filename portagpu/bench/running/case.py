@@ -47,13 +47,14 @@ class Case:
     """A workload with operands, and who computes it in which memory.
 
     ``check(result)``: the largest error of a fetched result, relative to the tolerance; None where nothing says what is
-    right, so that no number may be shown.
+    right, so that no number may be shown, but ``unchecked``, the reason.
     """
 
     workload: Workload
     memory: Memory
     contenders: tuple[Contender, ...]
     check: Callable[[Any], float] | None
+    unchecked: str = "nothing says what is right"
 
     def beside(self, peers: Peers) -> Case:
         """The case without others' implementations, if none of them is wanted."""

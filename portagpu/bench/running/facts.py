@@ -20,6 +20,7 @@ from portagpu.device import DeviceRecord, devices
 from portagpu.version import __version__
 
 _PACKAGES = ("pyopencl", "scipy", "torch", "cupy", "triton", "numba-cuda", "ml_dtypes")
+_LONGEST = 2000  # characters of a command line
 _ADDRESS = "--dask"  # the option whose value is a host's
 _CAPABILITIES = (
     *("compute_units", "fp64", "fp16", "subgroups", "local_memory", "global_memory", "max_work_group_size"),
@@ -83,7 +84,7 @@ def command_line(arguments: Sequence[str] | None = None) -> str:
             parts[number] = f"{_ADDRESS}=ADDRESS"
         elif part == _ADDRESS and number + 1 < len(parts):
             parts[number + 1] = "ADDRESS"
-    return " ".join(parts)
+    return " ".join(parts)[:_LONGEST]
 
 
 def without_folders(part: str) -> str:

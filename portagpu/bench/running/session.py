@@ -18,7 +18,7 @@ from portagpu.bench.records.workload import Unit, Workload
 from portagpu.bench.running.case import Case, Entry, Options
 from portagpu.bench.running.cold_caches import flusher
 from portagpu.bench.running.facts import command_line, device_facts, machine_facts, now
-from portagpu.bench.running.measuring import measure, reason_of
+from portagpu.bench.running.measuring import fault_of, measure, reason_of
 from portagpu.bench.running.repeat import repetition
 from portagpu.device import DeviceRecord, find_device, working_devices
 from portagpu.errors import PortaGPUPerformanceWarning
@@ -166,7 +166,7 @@ def _cells(
         except FAILURES as error:  # before there was a case: operands that do not fit
             yield from _none(entry, wanted, Status.FAILED, reason_of(error))
         except Exception as error:  # a fault, of a user's function or ours: the workloads after it are measured
-            yield from _none(entry, wanted, Status.FAILED, f"{type(error).__name__}: {reason_of(error)}")
+            yield from _none(entry, wanted, Status.FAILED, fault_of(error))
 
 
 def _of_case(

@@ -34,6 +34,7 @@ name = "gemm"
 summary = "products of matrices: dtypes, precisions, squares, odd, skinny, batched, with an epilogue"
 _SMALL = (90, 100)
 _ON_GPUS, _ON_CPUS = (256, 512, 1024, 2048, 4096), (256, 512, 1024, 2048)
+_QUICK_ON_GPUS, _QUICK_ON_CPUS = (2048, 4096), (512, 1024)
 Products = Callable[[DeviceRecord], Iterable[Problem]]
 
 
@@ -71,8 +72,11 @@ def scale_for(device: DeviceRecord, options: Options) -> Scale:
 
 def sizes_for(device: DeviceRecord, options: Options) -> tuple[int, ...]:
     """Sizes of the squares that options ask for on a device."""
-    sizes = _SMALL if options.small else _ON_GPUS if options.are_large(device) else _ON_CPUS
-    return sizes[-2:] if options.quick else sizes
+    if options.small:
+        return _SMALL
+    if options.are_large(device):
+        return _QUICK_ON_GPUS if options.quick else _ON_GPUS
+    return _QUICK_ON_CPUS if options.quick else _ON_CPUS
 
 
 def default_sizes(device: DeviceRecord) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from portagpu.bench.own_kernels import file
+from portagpu.bench.records.cell import Role, Status
 from portagpu.bench.running.facts import without_folders
 from portagpu.cli import user_files
 from portagpu.cli.bench.common import Wanted, perform, run_options
@@ -40,9 +41,11 @@ def own_kernel(
         module, name = user_files.load(kernel)
         found = user_files.member(module, name)
         right = None if reference is None else user_files.member(module, reference)
+    if reference is not None and not callable(right):
+        raise click.BadParameter(f"{reference} is no function", param_hint="--reference")
     values = dict(map(user_files.constant, arguments))
     threads = None if block is None else user_files.extents(block)
-    perform(
+    run = perform(
         wanted,
         lambda device, options: file.entries(
             found,
@@ -56,6 +59,8 @@ def own_kernel(
             command=_words(kernel, signature=(signature,), argument=arguments, block=(block,), reference=(reference,)),
         ),
     )
+    if any(cell.status is Status.FAILED and cell.role is Role.OURS for cell in run.cells):
+        raise click.ClickException("a launch failed; see the table")
 
 
 def _words(kernel: str, **options: tuple[str | None, ...]) -> tuple[str, ...]:
