@@ -97,7 +97,11 @@ def _of_kernel(
 ) -> Callable[[int | None], Launch]:
     names = kernel.source.parameters
     given = as_signature(signature).args if signature else kernel.declared[0].args if kernel.declared else None
-    if given is None or len(given) != len(names):
+    if given is not None and len(given) != len(names):
+        raise ArgumentCountError(
+            f"`{kernel.__name__}` has the parameters {', '.join(names)}, and its signature has {len(given)} types"
+        )
+    if given is None:
         raise ArgumentCountError(
             f"`{kernel.__name__}` has the parameters {', '.join(names)}, and no signature says their types",
             hint='say them with --signature "void(float32[::1], int32)", or name a function that returns a '
