@@ -118,6 +118,12 @@ FILE = """
         if i < x.size:
             y[i] = a * x[i] + y[i]
 
+    @cuda.jit
+    def plain(a, x, y):
+        i = cuda.grid(1)
+        if i < x.size:
+            y[i] = a * x[i] + y[i]
+
     def by_numpy(a, x, y):
         y += a * x
 
@@ -135,7 +141,7 @@ FILE = """
     "words",
     [
         ["saxpy", "--size", "77", "--size", "90", "--argument", "a=3", "--block", "64", "--reference", "by_numpy"],
-        ["saxpy", "--signature", "void(float64, float64[::1], float64[::1])", "--reference", "by_numpy"],
+        ["plain", "--signature", "void(float64, float64[::1], float64[::1])", "--reference", "by_numpy"],
         ["launch", "--argument", 'text="it\'s"', "--size", "20"],
     ],
 )

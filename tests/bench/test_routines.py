@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from portagpu.bench.records.cell import Memory, Role, Status
 from portagpu.bench.records.files import load
-from portagpu.bench.routines import clblast, cublas, task, tasks
+from portagpu.bench.routines import clblast, cublas, memory_rate, task, tasks
 from portagpu.bench.running.case import Options
 from portagpu.bench.suites import blas
 from portagpu.cli import cli
@@ -84,12 +84,21 @@ def test_the_command_writes_cells(device, tmp_path, short_turns):
     }
     for cell in run.cells:
         assert cell.status is Status.MEASURED, cell.reason
-        assert cell.rate > 0 and len(cell.samples) == 3 and "--filter" in cell.repeat
-        if "memory" in cell.implementation:  # which computes nothing
-            assert cell.workload.name == "axpy" and cell.error is None
-        else:
-            assert 0 <= cell.error <= 1
+        assert cell.rate > 0 and len(cell.samples) == 3 and f"--size {cell.workload.size}" in cell.repeat
+        assert 0 <= cell.error <= 1
     assert any(cell.role is Role.VENDOR for cell in run.cells)  # SciPy is a dependency of the tests
+
+
+@pytest.mark.parametrize("name", ["axpy", "copy", "scal", "dot"])
+def test_the_memory_s_rate_is_of_bytes_that_were_moved(name, monkeypatch):
+    made = tasks.TASKS[name].make(1000, "float64")
+    call = memory_rate.prepare(made)
+    call.product()
+    assert call.fetch() is True
+    monkeypatch.setattr(memory_rate, "_job", lambda kind, arrays: lambda: -1.0)  # moves nothing
+    call = memory_rate.prepare(made)
+    call.product()
+    assert call.fetch() is False
 
 
 @pytest.mark.one_device
