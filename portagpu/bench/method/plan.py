@@ -46,6 +46,7 @@ QUICK = Method(
     round_seconds=0.02,
     sample_seconds=0.005,
     warm_up_seconds=0.2,
+    pause_seconds=0.1,
     energy_seconds=0.0,
 )
 """A look: intervals are wider."""
