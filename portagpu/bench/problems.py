@@ -1,4 +1,4 @@
-"""Problems of benchmarks: shapes as text, and named sets of them."""
+"""Problems of benchmarks: shapes as text, the command line's words for them, and what a device cannot compute."""
 
 from __future__ import annotations
 
@@ -12,35 +12,6 @@ from portagpu.device.capabilities import Capabilities
 
 Shape = tuple[int, int, int, int]
 """batch, m, n, k"""
-
-_SQUARES = (2048, 4096, 8192)
-_CPU_SQUARES = (512, 1024, 2048, 4096)
-_SHAPES: tuple[Shape, ...] = (
-    (1, 1, 4096, 4096),
-    (1, 16, 4096, 11008),
-    (1, 4096, 4096, 128),
-    (1, 8191, 8191, 8191),
-    (1, 1000, 1000, 1000),
-    (1, 64, 64, 65536),
-    (512, 64, 64, 64),
-)
-_UPDATE: Shape = (1, 4096, 4096, 288)
-_KINDS = (
-    ("float32", ""),
-    ("float64", ""),
-    ("float16", ""),
-    ("bfloat16", ""),
-    ("float32", "tf32"),
-    ("int8", ""),
-)
-
-SETS = {
-    "squares": "2048, 4096 and 8192 for every dtype and precision",
-    "shapes": "vectors, skinny and odd matrices, long sums and batches in float32 and float16, updates in float64",
-    "cpu": "512 to 4096 for float32 and float64",
-    "blas": "BLAS 1 to 3 and factorisations, by themselves: as `portagpu bench blas`",
-}
-"""Names of the sets, and what is in them."""
 
 
 def square(size: int) -> Shape:
@@ -65,23 +36,14 @@ def shape_text(problem: Problem) -> str:
     return one if problem.batch == 1 else f"{problem.batch} of {one}"
 
 
-def named(name: str, caps: Capabilities) -> list[Problem]:
-    """The problems of a set on a device: precisions are those that it has."""
-    if name == "cpu":
-        return combined(map(square, _CPU_SQUARES), [("float32", ""), ("float64", "")])
-    if name == "shapes":
-        return [*combined(_SHAPES, [("float32", ""), ("float16", "")]), *combined([_UPDATE], [("float64", "")])]
-    own = registry.precisions(Problem(m=4096, n=4096, k=4096, dtype="float32"), caps)
-    kinds = [kind for kind in _KINDS if kind[1] in own]
-    kinds += [("float32", precision) for precision in own if ("float32", precision) not in kinds]
-    return combined(map(square, _SQUARES), kinds)
-
-
-def shapes_of(name: str) -> tuple[Shape, ...]:
-    """The shapes of a set, for dtypes that are named apart."""
-    if name == "shapes":
-        return (*_SHAPES, _UPDATE)
-    return tuple(map(square, _CPU_SQUARES if name == "cpu" else _SQUARES))
+def words(problem: Problem) -> tuple[str, ...]:
+    """The command line's words for a problem alone."""
+    m, n, k = problem.m, problem.n, problem.k
+    shape = ("--size", f"{m}") if m == n == k else ("--shape", f"{m}x{n}x{k}")
+    if problem.batch != 1:
+        shape = ("--batch", f"{problem.batch}x{m}x{n}x{k}")
+    told = {"--dtype": problem.dtype, "--precision": problem.precision, "--out": problem.out}
+    return (*shape, *(word for name, value in told.items() if value for word in (name, value)))
 
 
 def combined(shapes: Iterable[Shape], kinds: Iterable[tuple[str, str]], out: str = "") -> list[Problem]:

@@ -1,9 +1,7 @@
-"""PortaGPU's own products, ready to be timed, and the check of results."""
+"""PortaGPU's own products, ready to be timed."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,6 @@ from portagpu.bench.method.turns import Call
 from portagpu.bench.peers.products import Matrix
 from portagpu.bench.records.cell import Memory
 from portagpu.blas.gemm.core.problem import Problem
-from portagpu.blas.gemm.tuning.verification import ProductCheck, rounding
 from portagpu.blas.matmul import matmul
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
@@ -39,18 +36,4 @@ def own_call(context: Context, problem: Problem, a: Matrix, b: Matrix, memory: M
     )
 
 
-def checker(problem: Problem, a: Matrix, b: Matrix) -> Callable[[Matrix], float]:
-    """The check of results: the largest error, relative to the tolerance, over all matrices of a batch."""
-    how = rounding(problem)
-    if problem.batch == 1:
-        return ProductCheck(a, b, how).error
-    checks = [ProductCheck(left, right, how) for left, right in zip(a, b, strict=True)]
-
-    def error(c: Matrix) -> float:
-        found = [check.error(one) for check, one in zip(checks, c, strict=True)]
-        return math.inf if any(math.isnan(one) for one in found) else max(found)
-
-    return error
-
-
-__all__ = ["checker", "own_call"]
+__all__ = ["own_call"]

@@ -23,7 +23,8 @@ from portagpu.bench.method.statistics import median
 from portagpu.bench.method.turns import BackToBack, Call
 from portagpu.bench.peers.products import Matrix
 from portagpu.bench.problems import missing, shape_text
-from portagpu.bench.products import checker, own_call
+from portagpu.bench.product_check import checker
+from portagpu.bench.products import own_call
 from portagpu.bench.records.cell import Memory
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.selection.choice import explain

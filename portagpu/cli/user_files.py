@@ -14,15 +14,28 @@ from typing import Any
 
 import click
 
-from portagpu.errors import did_you_mean
+from portagpu.errors import PortaGPUError, did_you_mean
+from portagpu.tuning.tunables.user_faults import with_place
 
 
 def load(text: str) -> tuple[ModuleType, str]:
-    """The module that ``FILE.py:NAME`` names, run as such, and the name. Raises `click.BadParameter`."""
+    """The module that ``FILE.py:NAME`` names, run as such, and the name.
+
+    Raises `click.BadParameter`, `click.ClickException` with what the file raises, errors of ours as they are.
+    """
     path, colon, name = text.rpartition(":")
     if not colon or not name.isidentifier():
         raise click.BadParameter(f"{text!r} names no kernel; write FILE.py:KERNEL")
-    return module(Path(path)), name
+    try:
+        return module(Path(path)), name
+    except (click.ClickException, PortaGPUError):
+        raise
+    except SyntaxError as error:
+        raise click.ClickException(f"{path} is no Python: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise click.ClickException(
+            with_place(f"{path} cannot be run: {type(error).__name__}: {error}", error)
+        ) from error
 
 
 def member(found: ModuleType, name: str) -> Any:
@@ -34,7 +47,8 @@ def member(found: ModuleType, name: str) -> Any:
 
 
 def module(path: Path) -> ModuleType:
-    """A file, run as a module of its package, if it is in one. `click.BadParameter`: it is no Python file."""
+    """A file, run as a module of its package, if it is in one. Raises `click.BadParameter` where it is no Python
+    file, and what it raises."""
     place = path.resolve()
     root, names = place.parent, [place.stem]
     while (root / "__init__.py").is_file() and root.name.isidentifier() and root != root.parent:
@@ -86,18 +100,22 @@ def constant(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     try:
         if not equals:
-            raise ValueError("there is no =")
+            raise ValueError
         return name.strip(), ast.literal_eval(value.strip())
     except (ValueError, SyntaxError) as error:
-        raise click.BadParameter(f"{text!r} is no NAME=VALUE with a Python literal: {error}") from error
+        why = "write texts as NAME='text'" if equals else "there is no ="
+        raise click.BadParameter(f"{text!r} is no NAME=VALUE with a Python literal: {why}") from error
 
 
 def extents(text: str) -> tuple[int, ...]:
     """Threads of a block, as ``256`` or ``16,16``. Raises `click.BadParameter`."""
     try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError as error:
-        raise click.BadParameter(f"{text!r} is no block; write 256 or 16,16") from error
+        found = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        found = ()
+    if not 1 <= len(found) <= 3 or min(found) < 1:
+        raise click.BadParameter(f"{text!r} is no block; write 256 or 16,16")
+    return found
 
 
 __all__ = ["constant", "extents", "load", "member", "module"]

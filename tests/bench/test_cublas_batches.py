@@ -143,8 +143,8 @@ def test_three_calls_of_cupy(library):
         return run
 
     CUPY.ElementwiseKernel = kernel
-    made = tasks.TASKS["epilogue"].make(20, "float32")
-    call = epilogue.three_calls_of_cupy(CUPY, made)
+    made = epilogue.epilogue(20, "float32")
+    call = epilogue.calls_of_cupy(CUPY, made)
     call.product()
     assert made.error(call.fetch()) <= 1
 

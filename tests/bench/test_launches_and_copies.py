@@ -129,7 +129,7 @@ def test_copies_of_all_are_right(device, measured):
     for cell in cells:
         assert cell.status is Status.MEASURED and cell.error == 0, (cell.workload.path, cell.name, cell.reason)
     paths = {cell.workload.path for cell in cells}
-    assert {"copies/host-to-device/pinned/4-KiB", "copies/device-to-device/4-KiB", "copies/overlap/2-streams"} <= paths
+    assert {"copies/host-to-device/pinned/4-KiB", "copies/device-to-device/4-KiB", "copies/overlap/4-streams"} <= paths
     assert any(cell.implementation.startswith("PyOpenCL") for cell in cells)
 
 

@@ -23,7 +23,7 @@ from portagpu.bench.cluster.board import Board
 from portagpu.bench.cluster.members import connected
 from portagpu.bench.cluster.places import placed
 from portagpu.bench.cluster.worker import Introduction, Order, Planned
-from portagpu.bench.records.cell import Status
+from portagpu.bench.records.cell import Caches, Status
 from portagpu.bench.records.files import load, save
 from portagpu.bench.records.run import Device, Machine
 from portagpu.bench.running.case import Options
@@ -169,8 +169,14 @@ def test_a_worker_that_hangs_is_given_up_and_others_go_on(device, cluster, tmp_p
     run, (said,) = running()
     assert " hangs: planted/one/8 did not end within 5 s; 4 workloads stay open" in said
     assert open_names(run) == [(name, "its worker hung") for name in (*NAMES, "faulty")]
-    rest = [(cell.status, cell.reason) for cell in run.cells if cell.status is not Status.OPEN]
-    assert sorted(rest, key=str) == sorted([(Status.MEASURED, "")] * 6 + [(Status.FAILED, "planted")] * 2, key=str)
+    rest = [
+        (cell.status, cell.reason.partition(" (planted_suite.py:")[0])
+        for cell in run.cells
+        if cell.status is not Status.OPEN
+    ]
+    assert sorted(rest, key=str) == sorted(
+        [(Status.MEASURED, "")] * 6 + [(Status.FAILED, "TimeoutError: planted")] * 2, key=str
+    )
     cluster.end("c")
     cluster.wait_for(2)
 
@@ -242,6 +248,21 @@ def test_machines_and_devices_are_known_by_what_they_are():
     assert numbers == [[1, 3], [2], [4]], "the one of two alike that has open cells comes first"
     assert [machine.label for machine in again.machines] == ["mine 1", "mine 2", "mine 3", "mine 4"]
     assert [device.machine for device in again.devices] == [0, 1, 2, 1, 3]
+
+
+def test_a_board_knows_cold_caches_from_hot_ones():
+    """What has hot cells only waits for the others; each stands there with the command that repeats it."""
+    run, _ = placed(fresh(), [machine_of("x")])
+    both = Planned(device=0, path="planted/one/8", repeats={Caches.HOT: "hot", Caches.COLD: "cold"})
+    board = Board(run, [both])
+    assert [(cell.caches, cell.repeat) for cell in board.run.cells] == [(Caches.HOT, "hot"), (Caches.COLD, "cold")]
+    hot, cold = (replace(cell, status=Status.FAILED, reason="planted") for cell in board.run.cells)
+    board = Board(replace(run, cells=(hot,)), [both])
+    (waiting,) = board.waiting
+    assert waiting.repeats == {Caches.COLD: "cold"}
+    board.take(waiting, [cold])
+    assert board.run.cells == (hot, cold) and board.run.finished
+    assert not Board(board.run, [both]).waiting
 
 
 def test_missing_schedulers_workers_and_packages_are_told(device, monkeypatch):

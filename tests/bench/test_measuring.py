@@ -17,7 +17,7 @@ from portagpu.bench.method.turns import Call
 from portagpu.bench.records.cell import Caches, Memory, Role, Status
 from portagpu.bench.records.workload import Unit, Workload
 from portagpu.bench.running import session
-from portagpu.bench.running.case import Case, Contender, Entry, Options, Peers, Sizes
+from portagpu.bench.running.case import Case, Contender, Entry, Options
 from portagpu.bench.running.measuring import measure
 from portagpu.errors import MissingCapabilityError, OutOfMemoryError
 from portagpu.runtime.execution.context import Context
@@ -63,8 +63,18 @@ def test_what_nobody_can_check_has_no_numbers():
     for made in (case(contender(), check=None), case(contender(call=Call(enqueue=lambda: None)))):
         (found,) = cells_of(made)
         assert found.status is Status.UNVERIFIED and found.seconds is None and found.reason
-    (moved,) = cells_of(case(contender(call=Call(enqueue=lambda: None), is_checked=False), check=None))
-    assert moved.status is Status.MEASURED and moved.error is None
+
+
+def test_a_contender_may_have_a_check_of_its_own():
+    """What computes in another arithmetic, or only moves bytes, is verified, too."""
+    for error, status in ((0.5, Status.MEASURED), (2.0, Status.WRONG), (math.nan, Status.WRONG)):
+        other = contender("lib", Role.PEER, value=3.0, arithmetic="float32", check=lambda found, error=error: error)
+        ours, peer = cells_of(case(contender(), other))
+        assert (ours.status, peer.status) == (Status.MEASURED, status)
+        assert peer.error == (0.5 if error == 0.5 else 2.0 if error == 2.0 else None)
+        assert bool(peer.samples) == bool(peer.first_call) == (status is Status.MEASURED)
+    (ours,) = cells_of(case(contender(arithmetic="float32"), check=None))
+    assert ours.status is Status.UNVERIFIED
 
 
 @pytest.mark.parametrize(
@@ -164,7 +174,7 @@ def test_calls_that_are_not_waited_for_are_found_out(device):
     with Context.for_device(device) as context:
         x = cuda.to_device(np.zeros(64, np.float32))
         good = Call(
-            enqueue=lambda: long_sum[1, 64](x, 20_000),
+            enqueue=lambda: long_sum[1, 64](x, 1_000),
             wait=context.synchronize,
             fetch=lambda: 1.0,
             clock=clock_of(context),
@@ -195,12 +205,38 @@ def test_the_fastest_of_several_players_counts():
             return [self.seconds]
 
     def players():
-        return [("slow", Player(2.0)), ("fast", Player(1.0)), ("dead", Player(None))]
+        return [("slow", Player(2.0), 0.1), ("fast", Player(1.0), 0.3), ("dead", Player(None), 0.0), wrong]
 
+    wrong = "wrong", Player(0.1), math.inf
     (found,) = cells_of(case(Contender(implementation="lib", role=Role.VENDOR, players=players)))
-    assert found.implementation == "lib: fast" and found.seconds == 1.0
+    assert found.implementation == "lib: fast" and found.seconds == 1.0 and found.error == 0.3
     (found,) = cells_of(case(Contender(implementation="lib", role=Role.VENDOR, players=list)))
     assert found.status is Status.UNSUPPORTED
+    (found,) = cells_of(case(Contender(implementation="lib", role=Role.VENDOR, players=lambda: [wrong])))
+    assert found.status is Status.WRONG and not found.samples
+    cold = case(Contender(implementation="lib", role=Role.VENDOR, players=players))
+    (found,) = cells_of(cold, caches=Caches.COLD, flush=lambda: None)
+    assert found.status is Status.UNSUPPORTED and "process of its own" in found.reason
+
+
+def test_a_player_that_fails_is_not_the_fastest():
+    """Though it was, for as long as it lived."""
+
+    class Player:
+        def __init__(self, seconds, turns):
+            self.seconds, self.turns = seconds, turns
+
+        def turn(self):
+            self.turns -= 1
+            if self.turns < 0:
+                raise RuntimeError("died")
+            return [self.seconds]
+
+    def players():
+        return [("dies", Player(0.001, 2), 0.0), ("lives", Player(1.0, 99), 0.0)]
+
+    (found,) = cells_of(case(Contender(implementation="lib", role=Role.VENDOR, players=players)))
+    assert found.implementation == "lib: lives" and len(found.samples) == 3
 
 
 # sessions -------------------------------------------------------------------------------------------------------------
@@ -262,11 +298,3 @@ def test_operands_that_do_not_fit_are_a_reason(device):
         Settings.from_environment(),
     )
     assert (found.status, found.reason) == (Status.FAILED, "no room") and found.workload.path == "planted/sum/float32/9"
-
-
-def test_a_cell_is_repeated_with_what_its_workload_depends_on(device):
-    """The command names the options without which its path would be that of no workload."""
-    job = session.Job(number=0, device=device, entry=Entry(path="gemm/matmul/float32/2048", make=lambda context: ()))
-    assert session.repetition(job, Options()).endswith("--filter 'gemm/matmul/float32/2048'")
-    told = session.repetition(job, Options(sizes=Sizes.CPUS, small=True, seed=7, peers=Peers.ALL))
-    assert told.endswith(" --sizes-of cpus --small --seed 7 --peers all")

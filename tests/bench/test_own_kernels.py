@@ -11,10 +11,11 @@ from click.testing import CliRunner
 
 import portagpu
 from portagpu import cuda
+from portagpu.bench.own_kernels import shown
 from portagpu.bench.records.cell import Status
 from portagpu.bench.records.files import load
 from portagpu.cli import cli
-from portagpu.errors import ArgumentTypeError, DeviceError
+from portagpu.errors import ArgumentTypeError, DeviceError, KernelNameError
 from portagpu.runtime.execution.context import Context
 
 pytestmark = [pytest.mark.one_device, pytest.mark.usefixtures("short_turns")]
@@ -70,6 +71,70 @@ def test_wrong_results_raise(device, arguments):
             portagpu.benchmark(saxpy[2, 256], *arguments, expected={"z": arguments[2]})
         with pytest.raises(ArgumentTypeError, match="shape"):
             portagpu.benchmark(saxpy[2, 256], *arguments, expected={"y": arguments[2][:9]})
+
+
+def raising(a, x, y):
+    raise ValueError("not today")
+
+
+def test_what_is_no_launch_is_told(device, arguments):
+    launch = saxpy[2, 256]
+    for kernel, more, why in (
+        (saxpy, {}, r"the kernel `saxpy` without a launch configuration\n.*pass saxpy\[grid, block\]"),
+        (3, {}, "what is measured is of type int"),
+        (launch, {"peers": {"other": 3}}, "the peer 'other' is of type int"),
+        (launch, {"expected": 3}, "expected is of type int"),
+        (launch, {"expected": raising}, "what is expected of `saxpy` raised ValueError: not today"),
+        (launch, {"expected": lambda a: None}, "what is expected of `saxpy` raised TypeError"),
+        (launch, {"tolerance": -1.0}, "tolerance is -1.0"),
+        (launch, {"tolerance": float("nan")}, "tolerance is nan"),
+    ):
+        with Context.for_device(device), pytest.raises(ArgumentTypeError, match=why):
+            portagpu.benchmark(kernel, *arguments, **more)
+
+
+def test_errors_of_a_launch_are_its_own_and_those_of_peers_are_reasons(device, arguments):
+    """The launch that is measured tells its line; a peer that fails leaves the others alone."""
+
+    @cuda.jit
+    def unknown(x):
+        x[0] = no_such_name  # noqa: F821
+
+    with Context.for_device(device):
+        with pytest.raises(KernelNameError, match="no_such_name"):
+            portagpu.benchmark(lambda x: unknown[1, 1](x), arguments[1])
+        with pytest.raises(ValueError, match="not today"):
+            portagpu.benchmark(raising, *arguments)
+        peers = {"raises": raising, "unknown": lambda a, x, y: unknown[1, 1](x)}
+        found = portagpu.benchmark(saxpy[2, 256], *arguments, expected=by_numpy, peers=peers)
+    _, first, second = found.cells
+    assert (first.status, first.reason) == (Status.FAILED, "ValueError: not today") and not found.peers
+    assert second.status is Status.FAILED and "`no_such_name` is not defined (test_own_kernels.py:" in second.reason
+
+
+def test_results_are_tables(device, arguments):
+    told = []
+    with Context.for_device(device):
+        peers = {"<b>small & fine</b>": lambda *given: saxpy[10, 32](*given), "wrong": lambda *given: None}
+        found = portagpu.benchmark(
+            saxpy[2, 256], *arguments, expected=by_numpy, peers=peers, name="<i>mine", progress=told.append
+        )
+    title, heading, *rows = str(found).splitlines()
+    assert title.startswith("<i>mine on ") and title.endswith("0.1667 FLOP/byte") and "95% interval" in heading
+    assert [row.split("  ")[0] for row in rows] == ["<i>mine", *peers]
+    assert "GB/s" in heading and "right, error" in rows[1] and "wrong result: " in rows[2]
+    page = found._repr_html_()
+    assert "&lt;b&gt;small &amp; fine&lt;/b&gt;" in page and "<b>" not in page and "<i>" not in page
+    assert page.count("<tr>") == 4 and page.count("<td>") == 3 * 6
+    assert any("first call" in text for text in told) and any("round 1" in text for text in told)
+    assert repr(portagpu.Launch(kernel=saxpy[2, 256], arguments=arguments)) == "<Launch of saxpy with 3 arguments>"
+
+
+@pytest.mark.parametrize(
+    "seconds, text", [(2.5, "2.5 s"), (0.0123456, "12.35 ms"), (3e-6, "3 us"), (4.2e-10, "0.42 ns"), (1.0, "1 s")]
+)
+def test_times_have_units(seconds, text):
+    assert shown.time_text(seconds) == text
 
 
 def test_peers_take_turns_with_it(device, arguments):
@@ -137,6 +202,21 @@ FILE = """
 
     def nothing():
         return 3
+
+    def needs(m):
+        return launch(m)
+
+    def fails(n=3):
+        raise KeyError("oops")
+
+    def raising(a, x, y):
+        raise ValueError("not today")
+
+    @cuda.jit(device=True)
+    def helper(x):
+        return x
+
+    NUMBER = 3
 """
 
 
@@ -177,6 +257,38 @@ def test_launches_of_files(bench):
     assert done.exit_code == 0, done.output
 
 
+def test_what_fails_in_a_file_is_a_reason_with_its_line(bench):
+    for name, options, why in (
+        ("fails", [], "KeyError: 'oops' (mine_of_a_user.py:"),
+        (
+            "saxpy",
+            ["--reference", "raising", "--size", "9"],
+            "what is expected of `saxpy` raised ValueError: not today",
+        ),
+        ("saxpy", ["--block", "1000000000", "--size", "9"], "a block of 1000000000"),
+    ):
+        done, output = bench(name, *options)
+        (cell,) = load(output).cells
+        assert done.exit_code == 1 and "a launch failed; see the table" in done.output
+        assert cell.status is Status.FAILED and why in cell.reason and cell.rate is None
+
+
+@pytest.mark.parametrize(
+    "text, why",
+    [
+        ("import no_such_module_of_a_user", "ModuleNotFoundError: No module named 'no_such_module_of_a_user' ("),
+        ("def f(:", "is no Python: invalid syntax"),
+        ("raise SystemExit(3)", "cannot be run: SystemExit: 3"),
+        ("1 / 0", "cannot be run: ZeroDivisionError: division by zero ("),
+    ],
+)
+def test_files_that_cannot_be_run_are_told_in_a_line(device, tmp_path, text, why):
+    file = tmp_path / "faulty_of_a_user.py"
+    file.write_text(text)
+    done = CliRunner().invoke(cli, ["bench", f"{file}:f", "--device", str(device.index)])
+    assert done.exit_code == 1 and isinstance(done.exception, SystemExit) and why in done.output
+
+
 def test_what_is_no_launch_is_a_reason(bench):
     _, output = bench("nothing")
     (cell,) = load(output).cells
@@ -191,6 +303,19 @@ def test_what_is_no_launch_is_a_reason(bench):
         ("launch", ["--argument", "b=1"], "launch has no parameter b"),
         ("launch", ["--argument", "n=1", "--argument", "c=1"], "launch has no parameter c"),
         ("launch", ["--argument", "b"], "is no NAME=VALUE"),
+        ("launch", ["--argument", "a=text"], "write texts as NAME='text'"),
+        ("needs", [], "needs needs m"),
+        ("needs", ["--size", "3"], "needs has no parameter n"),
+        ("saxpy", ["--argument", "b=1"], "`saxpy` has no parameter b"),
+        ("saxpy", ["--argument", "x=1"], "`x` of `saxpy` is an array"),
+        ("saxpy", ["--argument", "a='1'"], "`a` of `saxpy` is a number, not '1'"),
+        ("saxpy", ["--reference", "NUMBER"], "NUMBER is no function"),
+        ("saxpy", ["--reference", "by_nump"], "did you mean `by_numpy`"),
+        ("saxpy", ["--block", "0"], "is no block"),
+        ("saxpy", ["--block", "1,2,3,4"], "is no block"),
+        ("saxpy", ["--signature", "void(int32)"], "has the parameters a, x, y, and its signature has 1 types"),
+        ("helper", [], "`helper` is a device function"),
+        ("NUMBER", [], "neither a kernel nor a function"),
     ],
 )
 def test_what_cannot_be_measured_is_told(bench, name, options, why):

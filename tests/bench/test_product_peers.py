@@ -24,10 +24,10 @@ from portagpu.bench.peers import (
     torch_products,
 )
 from portagpu.bench.peers.products import all_peers, blas_problem, peers_for
-from portagpu.bench.products import checker
+from portagpu.bench.product_check import checker
 from portagpu.bench.records.cell import Memory, Role, Status
 from portagpu.bench.running.case import Options, Peers
-from portagpu.bench.suites import gemm
+from portagpu.bench.suites import epilogue, gemm
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.tuning.trial import operand
 from portagpu.device import DeviceType
@@ -130,6 +130,10 @@ class FakeTorch(SimpleNamespace):
     def multiplied(self, a, b, out_dtype):
         return Tensor((a.float().array @ b.float().array).astype(out_dtype))
 
+    def addmm(self, bias, a, b, out):
+        out.array[...] = a.array @ b.array + bias.array
+        return out
+
     def _int_mm(self, a, b):
         return Tensor(a.array.astype(np.int32) @ b.array.astype(np.int32))
 
@@ -162,10 +166,33 @@ def test_torch_on_the_same_gpu(device, torch, measured, monkeypatch):
     found = measured(device, gemm.entries(device, options, lambda _: chosen), options)
     assert [cell.reason for cell in found] == [""] * 2 * len(chosen)
     theirs = found[1::2]
-    assert [c.error is not None and c.error <= 1 for c in theirs] == [True] * (len(chosen) - 1) + [False]
+    assert all(c.error is not None and c.error <= 1 for c in theirs), "also what was computed in another arithmetic"
     assert theirs[-1].arithmetic == "int8"
     torch.cuda.get_device_name = lambda index: "another one"
     assert "NumPy" in peers_for(gpu)[0].name
+
+
+def test_epilogues_are_separate_calls_of_torch(device, torch, measured, monkeypatch):
+    """On a GPU that torch uses, and CuPy does not."""
+
+    def gelu(x, approximate):
+        assert approximate == "tanh"
+        c = x.array
+        made = Tensor(0.5 * c * (1 + np.tanh(0.7978845608 * (c + 0.044715 * c**3))))
+        made.add_ = lambda residual: Tensor(made.array + residual.array)
+        return made
+
+    torch.nn = SimpleNamespace(functional=SimpleNamespace(gelu=gelu))
+    monkeypatch.setattr(epilogue, "_on_host", None)
+    monkeypatch.setattr(epilogue, "DeviceType", SimpleNamespace(CPU=DeviceType.GPU))  # this device is taken for a GPU
+    monkeypatch.setattr(epilogue, "cupy_for", lambda device: None)
+    place = SimpleNamespace(place=torch_products.gpu_places()[0], version=torch.__version__)
+    monkeypatch.setattr(epilogue.torch_solvers, "places", lambda device: [place])
+    options = Options(small=True, quick=True)
+    ours, plain, theirs = measured(device, epilogue.entries(device, options), options)
+    assert [cell.reason for cell in (ours, plain, theirs)] == [""] * 3
+    assert theirs.implementation == "torch 9.9 in separate calls" and theirs.role is Role.VENDOR and theirs.error <= 1
+    assert "plain product" in plain.implementation and plain.role is Role.PEER and ours.memory is Memory.DEVICE
 
 
 def test_names_tell_the_library(device, torch, no_clblast):

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from portagpu.bench.records.cell import Memory, Role, Status
 from portagpu.bench.records.files import load
-from portagpu.bench.routines import clblast, cublas, task, tasks
+from portagpu.bench.routines import clblast, cublas, memory_rate, task, tasks
 from portagpu.bench.running.case import Options
 from portagpu.bench.suites import blas
 from portagpu.cli import cli
@@ -43,8 +43,7 @@ def test_results_are_verified(device, family):
     with Context.for_device(device) as context:
         for name, entry in list(tasks.TASKS.items())[family]:
             made = entry.make(entry.sizes(device, small=True)[0], "float32")
-            peers = [] if name == "epilogue" else [task.scipy_call(made)]
-            for call in (*(blas.own_call(made, memory, context) for memory in Memory), *peers):
+            for call in (*(blas.own_call(made, memory, context) for memory in Memory), task.scipy_call(made)):
                 found = first(call)
                 assert made.error(found) <= 1, name
             assert made.error(spoilt(found, 1)) > 1, name
@@ -58,9 +57,9 @@ def test_tasks_and_peers_agree():
         assert max(entry.small) < min(entry.on_cpus) and len(entry.on_cpus) == len(entry.on_gpus)
         made = entry.make(8, entry.dtypes[-1])
         assert (made.name, made.n, made.dtype) == (name, 8, entry.dtypes[-1]) and made.work > 0
-        assert name == "epilogue" or task.scipy_call(made).fetch is not None
+        assert task.scipy_call(made).fetch is not None
     assert clblast.ROUTINES | set(cublas._MAKERS) <= set(tasks.TASKS)
-    assert set(tasks.TASKS) - set(cublas._MAKERS) == {"epilogue"}
+    assert set(tasks.TASKS) == set(cublas._MAKERS)
 
 
 @pytest.mark.one_device
@@ -85,12 +84,21 @@ def test_the_command_writes_cells(device, tmp_path, short_turns):
     }
     for cell in run.cells:
         assert cell.status is Status.MEASURED, cell.reason
-        assert cell.rate > 0 and len(cell.samples) == 3 and "--filter" in cell.repeat
-        if "memory" in cell.implementation:  # which computes nothing
-            assert cell.workload.name == "axpy" and cell.error is None
-        else:
-            assert 0 <= cell.error <= 1
+        assert cell.rate > 0 and len(cell.samples) == 3 and f"--size {cell.workload.size}" in cell.repeat
+        assert 0 <= cell.error <= 1
     assert any(cell.role is Role.VENDOR for cell in run.cells)  # SciPy is a dependency of the tests
+
+
+@pytest.mark.parametrize("name", ["axpy", "copy", "scal", "dot"])
+def test_the_memory_s_rate_is_of_bytes_that_were_moved(name, monkeypatch):
+    made = tasks.TASKS[name].make(1000, "float64")
+    call = memory_rate.prepare(made)
+    call.product()
+    assert call.fetch() is True
+    monkeypatch.setattr(memory_rate, "_job", lambda kind, arrays: lambda: -1.0)  # moves nothing
+    call = memory_rate.prepare(made)
+    call.product()
+    assert call.fetch() is False
 
 
 @pytest.mark.one_device

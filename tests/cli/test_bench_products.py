@@ -8,8 +8,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from portagpu.bench import problems
-from portagpu.blas.gemm.core.problem import Problem
+from portagpu.bench import problem_sets, problems
+from portagpu.bench.problem_sets import Scale
+from portagpu.bench.running.case import Options, Sizes
+from portagpu.bench.suites import gemm
+from portagpu.blas.gemm.core.problem import DTYPES, Problem
 from portagpu.cli import cli
 from portagpu.cli.bench.products import product_options
 
@@ -52,9 +55,41 @@ def test_precisions_and_outputs(chosen):
     assert "products of float64 become float64, not float16" in chosen("--dtype", "float64", "--out", "float16")
 
 
-def test_nothing_named_is_what_devices_are_measured_with(chosen):
+def test_nothing_named_are_squares(chosen):
+    """Of what a device is measured with, the tuner's benchmark takes these."""
     found = chosen()
     assert {p.dtype for p in found} == {"float32", "float64"} and (1, 1024, 1024, 1024) in sizes(found)
+
+
+@pytest.mark.parametrize("of", [Sizes.GPUS, Sizes.CPUS])
+def test_devices_are_measured_with_products_of_every_form(device, monkeypatch, of):
+    """All dtypes and precisions, squares, odd, skinny and batched ones, and an epilogue; a part of it with --quick."""
+    monkeypatch.setattr(problem_sets.registry, "precisions", lambda problem, caps: ("", "tf32", "f16x3"))
+    full, quick, small = (
+        gemm.default_problems(device, Options(sizes=of, **more)) for more in ({}, {"quick": True}, {"small": True})
+    )
+    for found in (full, small):
+        assert {p.arithmetic for p in found} == {*DTYPES, "float32/tf32", "float32/f16x3"}
+    for found in (full, quick, small):
+        assert len(set(found)) == len(found)
+        assert any(p.m % 2 and p.m > 1 for p in found if p.batch == 1), "odd"
+        assert any(8 * p.m <= p.n for p in found) and any(p.batch > 1 for p in found)
+    assert set(quick) < set(full) and len(quick) <= 12 and len(full) <= 60
+    assert all(p.flops < 4e8 for p in small)
+    for options, count in ((Options(sizes=of), 1), (Options(sizes=of, quick=True), 1), (Options(small=True), 1)):
+        paths = [entry.path for entry in gemm.entries(device, options)]
+        assert len([path for path in paths if path.startswith("gemm/epilogue/float32/")]) == count
+        assert len(set(paths)) == len(paths)
+
+
+@pytest.mark.parametrize("name", ["dtypes", "odd", "skinny", "batches"])
+def test_sets_have_sizes_of_a_kind_of_device(device, chosen, name):
+    large, moderate, small = (problem_sets.named(name, device.capabilities, scale) for scale in Scale)
+    assert max(p.flops for p in small) < max(p.flops for p in moderate) < max(p.flops for p in large)
+    is_cpu = problem_sets.scale_of(device.capabilities) is Scale.MODERATE
+    assert chosen("--set", name) == (moderate if is_cpu else large)
+    assert {p.dtype for p in chosen("--set", name, "--dtype", "int8")} == {"int8"}
+    assert chosen("--set", "epilogue") == []
 
 
 def test_sets(device, chosen):
@@ -69,13 +104,13 @@ def test_sets(device, chosen):
     squares = chosen("--set", "squares", "--set", "squares")
     assert len(squares) == len(set(squares)) and {p.m for p in squares} == {2048, 4096, 8192}
     assert {"float32", "float64", "float16", "bfloat16", "int8"} <= {p.dtype for p in squares}
-    known = problems.registry.precisions(Problem(m=2048, n=2048, k=2048, dtype="float32"), device.capabilities)
+    known = problem_sets.registry.precisions(Problem(m=2048, n=2048, k=2048, dtype="float32"), device.capabilities)
     assert {p.precision for p in squares} <= set(known) | {""}
 
 
 def test_modes_of_a_device_are_in_the_squares(device, monkeypatch):
-    monkeypatch.setattr(problems.registry, "precisions", lambda problem, caps: ("", "tf32", "f16x3", "bf16x6"))
-    found = [p.arithmetic for p in problems.named("squares", device.capabilities)]
+    monkeypatch.setattr(problem_sets.registry, "precisions", lambda problem, caps: ("", "tf32", "f16x3", "bf16x6"))
+    found = [p.arithmetic for p in problem_sets.named("squares", device.capabilities)]
     assert found[::3][-4:] == ["float32/tf32", "int8", "float32/f16x3", "float32/bf16x6"]
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from portagpu.bench.cluster.worker import Planned
-from portagpu.bench.records.cell import Cell, Status
+from portagpu.bench.records.cell import Caches, Cell, Status
 from portagpu.bench.records.run import Run
 from portagpu.bench.running import session
 from portagpu.bench.running.facts import now
 
-Key = tuple[int, str]
+Place = tuple[int, str]
 """A device's number in the run, and a path."""
 
 
@@ -19,29 +19,30 @@ class Board:
     """What is measured of a run, and what is open; cells stand in the order of the plan, not of their measurement."""
 
     def __init__(self, run: Run, planned: Sequence[Planned]) -> None:
-        done = {(cell.device, cell.workload.path) for cell in run.cells if cell.status is not Status.OPEN}
-        self.waiting = [one for one in planned if _key(one) not in done]
-        asked = set(map(_key, self.waiting))
-        self._kept = [cell for cell in run.cells if (cell.device, cell.workload.path) not in asked]
-        self._cells: dict[Key, tuple[Cell, ...]] = {
-            _key(one): (_without_numbers(one, Status.OPEN, session.NOT_YET),) for one in self.waiting
+        found = session.done(run)
+        lacking = [_only(one, session.lacking(found, one.device, one.path, one.repeats)) for one in planned]
+        self.waiting = [one for one in lacking if one.repeats]
+        asked = {(*_place(one), caches) for one in self.waiting for caches in one.repeats}
+        self._kept = [cell for cell in run.cells if session.key(cell) not in asked]
+        self._cells: dict[Place, tuple[Cell, ...]] = {
+            _place(one): _without_numbers(one, Status.OPEN, session.NOT_YET) for one in self.waiting
         }
         self._run = run if not self.waiting else replace(run, finished="")
         self.done = 0
 
     def take(self, planned: Planned, cells: Iterable[Cell]) -> None:
         """Cells that were measured."""
-        self._cells[_key(planned)] = tuple(replace(cell, device=planned.device) for cell in cells)
+        self._cells[_place(planned)] = tuple(replace(cell, device=planned.device) for cell in cells)
         self.done += 1
 
     def fail(self, planned: Planned, reason: str) -> None:
         """A workload that ended with an error which nobody expected."""
-        self.take(planned, [_without_numbers(planned, Status.FAILED, reason)])
+        self.take(planned, _without_numbers(planned, Status.FAILED, reason))
 
     def leave(self, left: Iterable[Planned], reason: str) -> None:
         """Workloads that stay open, and why."""
         for one in left:
-            self._cells[_key(one)] = (_without_numbers(one, Status.OPEN, reason),)
+            self._cells[_place(one)] = _without_numbers(one, Status.OPEN, reason)
 
     @property
     def run(self) -> Run:
@@ -52,12 +53,19 @@ class Board:
         return replace(self._run, cells=cells)
 
 
-def _key(planned: Planned) -> Key:
+def _place(planned: Planned) -> Place:
     return planned.device, planned.path
 
 
-def _without_numbers(planned: Planned, status: Status, reason: str) -> Cell:
-    return session.without_numbers(planned.path, planned.workload, status, reason, planned.device)
+def _only(planned: Planned, wanted: Iterable[Caches]) -> Planned:
+    return replace(planned, repeats={caches: planned.repeats[caches] for caches in wanted})
+
+
+def _without_numbers(planned: Planned, status: Status, reason: str) -> tuple[Cell, ...]:
+    made = session.without_numbers(planned.path, planned.workload, status, reason)
+    return tuple(
+        replace(made, device=planned.device, caches=caches, repeat=repeat) for caches, repeat in planned.repeats.items()
+    )
 
 
 __all__ = ["Board"]

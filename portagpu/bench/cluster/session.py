@@ -10,7 +10,7 @@ import contextlib
 import queue
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -61,14 +61,21 @@ def perform(client: Any, run: Run, order: Order, limit: float, progress: Progres
     board = Board(run, [planned for plan in plans for _, planned in plan])
     if not any(plans):
         raise WorkersError(f"no workload matches {', '.join(order.filters) or 'what is asked for'}")
-    waiting = {(one.device, one.path) for one in board.waiting}
-    lanes = [
-        _Lane(member, deque(pair for pair in plan if (pair[1].device, pair[1].path) in waiting))
-        for member, plan in zip(found, plans, strict=True)
-    ]
+    waiting = {(one.device, one.path): one for one in board.waiting}
+    lanes = [_Lane(member, deque(_left(plan, waiting))) for member, plan in zip(found, plans, strict=True)]
     _Crew(client, lanes, board, order, limit, progress, say).work()
     progress.keep(board.run)
     return board.run
+
+
+def _left(
+    plan: Iterable[tuple[Planned, Planned]], waiting: Mapping[tuple[int, str], Planned]
+) -> Iterator[tuple[Planned, Planned]]:
+    """Of a worker's workloads those that wait, with the caches that the run lacks."""
+    for own, planned in plan:
+        one = waiting.get((planned.device, planned.path))
+        if one is not None:
+            yield replace(own, repeats=one.repeats), one
 
 
 class _Crew:

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import platform
 import uuid
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from portagpu.bench.method.plan import Method
-from portagpu.bench.records.cell import Cell
+from portagpu.bench.records.cell import Caches, Cell
 from portagpu.bench.records.run import Device, Machine
 from portagpu.bench.records.workload import Workload
 from portagpu.bench.running import session
 from portagpu.bench.running.case import Entry, Options
 from portagpu.bench.running.facts import device_facts, machine_facts
 from portagpu.bench.running.measuring import reason_of
+from portagpu.bench.running.repeat import repetition
 from portagpu.bench.running.selection import matches
 from portagpu.device import DeviceRecord
 from portagpu.errors import PortaGPUError
@@ -47,11 +48,15 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """A workload on a device, which is a number in its worker's list (in `Introduction`) or in the run."""
+    """A workload on a device, which is a number in its worker's list (in `Introduction`) or in the run.
+
+    ``repeats``: for each kind of caches with which it is measured, the command that does it again.
+    """
 
     device: int
     path: str
     workload: Workload | None = None  # where it is known before
+    repeats: Mapping[Caches, str] = field(default_factory=lambda: {Caches.HOT: ""})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +90,14 @@ def introduction(order: Order) -> Introduction:
     except PortaGPUError as error:
         return Introduction(machine=machine, problem=reason_of(error))
     planned = [
-        Planned(device=number, path=entry.path, workload=entry.workload)
+        Planned(
+            device=number,
+            path=entry.path,
+            workload=entry.workload,
+            repeats={
+                caches: repetition(device, entry, order.options, caches) for caches in entry.wanted(order.options)
+            },
+        )
         for number, device in enumerate(chosen)
         for entry in order.entries(device, order.options)
         if matches(entry.path, order.filters)
@@ -105,7 +117,8 @@ def measured(process: str, order: Order, planned: Planned) -> tuple[Cell, ...]:
     device = _chosen(order)[planned.device]
     entry = next(entry for entry in order.entries(device, order.options) if entry.path == planned.path)
     job = session.Job(number=planned.device, device=device, entry=entry)
-    return tuple(session.measured(job, order.options, order.method, Settings.from_environment()))
+    settings = Settings.from_environment()
+    return tuple(session.measured(job, order.options, order.method, settings, only=tuple(planned.repeats)))
 
 
 def _chosen(order: Order) -> tuple[DeviceRecord, ...]:

@@ -8,7 +8,7 @@ All of it works without root, and without any sensor: what cannot be read is Non
 from portagpu.bench.conditions.choice import sensors_for
 from portagpu.bench.conditions.monitor import EnergyWindow, Monitor
 from portagpu.bench.conditions.reading import NoSensors, Reading, Sensors
-from portagpu.bench.conditions.summary import THROTTLES, Conditions, Spread, conditions_from_json, summary
+from portagpu.bench.conditions.summary import THROTTLES, Conditions, Spread, summary
 
 __all__ = [
     "THROTTLES",
@@ -19,7 +19,6 @@ __all__ = [
     "Reading",
     "Sensors",
     "Spread",
-    "conditions_from_json",
     "sensors_for",
     "summary",
 ]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from portagpu.bench.conditions.counters import Counter
-from portagpu.bench.conditions.pci import Candidate, PciAddress, parsed, pick
+from portagpu.bench.conditions.pci import Candidate, PciAddress, parsed, sensors_of_card
 from portagpu.bench.conditions.reading import (
     HARDWARE_THERMAL,
     POWER_CAP,
     THERMAL,
-    NoSensors,
     Reading,
     Sensors,
     attempt,
@@ -94,16 +94,11 @@ class AmdSmi:
 
 def sensors(library: Any, device: DeviceRecord, address: PciAddress | None) -> Sensors:
     """The sensors of a device's card."""
-    try:
-        library.amdsmi_init()
-        cards = tuple(_cards(library))
-    except Exception as error:
-        return NoSensors(f"amdsmi does not work: {error}")
-    handle, why = pick(cards, device, address)
-    return NoSensors(f"amdsmi: {why}") if handle is None else AmdSmi(library, handle)
+    return sensors_of_card("amdsmi", partial(_cards, library), partial(AmdSmi, library), device, address)
 
 
 def _cards(library: Any) -> Iterator[Candidate]:
+    library.amdsmi_init()
     for handle in library.amdsmi_get_processor_handles():
         facts = attempt(library.amdsmi_get_gpu_asic_info, handle)
         names = (_entry(facts, (name,)) for name in ("market_name", "target_graphics_version"))

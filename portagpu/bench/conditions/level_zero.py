@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from portagpu.bench.conditions.counters import Counter, MeanPower
-from portagpu.bench.conditions.pci import Candidate, PciAddress, pick
+from portagpu.bench.conditions.pci import Candidate, PciAddress, sensors_of_card
 from portagpu.bench.conditions.reading import (
     CURRENT_LIMIT,
     HARDWARE_RANGE,
@@ -21,7 +21,6 @@ from portagpu.bench.conditions.reading import (
     SOFTWARE_RANGE,
     THERMAL,
     VOLTAGE_LIMIT,
-    NoSensors,
     Reading,
     Sensors,
     attempt,
@@ -104,18 +103,13 @@ class LevelZero:
 
 
 def sensors(library: Any, device: DeviceRecord, address: PciAddress | None) -> Sensors:
-    """The sensors of a device."""
-    try:
-        if library.zesInit(0) != 0:
-            return NoSensors("Level Zero does not start")
-        cards = tuple(_cards(library))
-    except Exception as error:
-        return NoSensors(f"Level Zero does not work: {error}")
-    handle, why = pick(cards, device, address)
-    return NoSensors(f"Level Zero: {why}") if handle is None else LevelZero(library, handle)
+    """The sensors of a device's card."""
+    return sensors_of_card("Level Zero", partial(_cards, library), partial(LevelZero, library), device, address)
 
 
 def _cards(library: Any) -> Iterator[Candidate]:
+    if library.zesInit(0) != 0:
+        raise RuntimeError("it does not start")
     for driver in _listed(library.zesDriverGet, library.zes_driver_handle_t):
         for handle in _listed(partial(library.zesDeviceGet, driver), library.zes_device_handle_t):
             yield _card(library, handle)

@@ -7,9 +7,10 @@ power's usage is a mean over the last second on newer cards; the instant one is 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from portagpu.bench.conditions.pci import Candidate, PciAddress, parsed, pick
+from portagpu.bench.conditions.pci import Candidate, PciAddress, parsed, sensors_of_card
 from portagpu.bench.conditions.reading import (
     APPLICATION_CLOCKS,
     DISPLAY_CLOCKS,
@@ -20,7 +21,6 @@ from portagpu.bench.conditions.reading import (
     SOFTWARE_THERMAL,
     SYNC_BOOST,
     VOLTAGE_LIMIT,
-    NoSensors,
     Reading,
     Sensors,
     attempt,
@@ -94,16 +94,11 @@ class Nvml:
 
 def sensors(library: Any, device: DeviceRecord, address: PciAddress | None) -> Sensors:
     """The sensors of a device's card."""
-    try:
-        library.nvmlInit()
-        cards = tuple(_cards(library))
-    except Exception as error:
-        return NoSensors(f"NVML does not work: {error}")
-    handle, why = pick(cards, device, address)
-    return NoSensors(f"NVML: {why}") if handle is None else Nvml(library, handle)
+    return sensors_of_card("NVML", partial(_cards, library), partial(Nvml, library), device, address)
 
 
 def _cards(library: Any) -> Iterator[Candidate]:
+    library.nvmlInit()
     for index in range(library.nvmlDeviceGetCount()):
         handle = attempt(library.nvmlDeviceGetHandleByIndex, index)
         if handle is not None:  # others may be forbidden to this user

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from portagpu.bench.conditions.reading import attempt
+from portagpu.bench.conditions.reading import NoSensors, Sensors, attempt
 from portagpu.device import DeviceRecord
 
 _BUS_INFO = 0x410F  # what cl_khr_pci_bus_info answers: domain, bus, device, function
@@ -90,6 +90,22 @@ def pci_address(device: DeviceRecord, query: Query = driver_answer) -> PciAddres
         if all(isinstance(part, int) for part in place):
             return PciAddress(None, *(part & 0xFF for part in place))
     return None
+
+
+def sensors_of_card(
+    name: str,
+    found: Callable[[], Iterable[Candidate]],
+    make: Callable[[Any], Sensors],
+    device: DeviceRecord,
+    address: PciAddress | None,
+) -> Sensors:
+    """What ``make`` makes of the handle of a device's card; ``found()``: the cards that a library, ``name``, lists."""
+    try:
+        cards = tuple(found())
+    except Exception as error:
+        return NoSensors(f"{name} does not work: {error}")
+    handle, why = pick(cards, device, address)
+    return NoSensors(f"{name}: {why}") if handle is None else make(handle)
 
 
 def pick(candidates: Iterable[Candidate], device: DeviceRecord, address: PciAddress | None) -> tuple[Any, str]:

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 from portagpu.bench.conditions.reading import (
     HARDWARE_SLOWDOWN,
@@ -25,9 +24,7 @@ from portagpu.bench.conditions.reading import (
     SOFTWARE_THERMAL,
     THERMAL,
     Reading,
-    within,
 )
-from portagpu.errors import StoreError
 
 THROTTLES = frozenset({THERMAL, SOFTWARE_THERMAL, HARDWARE_THERMAL, HARDWARE_SLOWDOWN, POWER_BRAKE})
 _STEADY = 0.8  # of the highest clock
@@ -77,12 +74,6 @@ class Conditions:
     def mean_power_w(self) -> float | None:
         """Power over the window of energy."""
         return self.energy_j / self.energy_s if self.energy_j is not None and self.energy_s else None
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain numbers, texts, lists and objects, which `conditions_from_json` reads."""
-        value = asdict(self)
-        value["reasons"] = None if self.reasons is None else list(self.reasons)
-        return value
 
 
 def summary(
@@ -142,58 +133,4 @@ def _fallen(counted: Sequence[Reading]) -> str | None:
     return f"clock rose from {low:.0f} to {high:.0f} MHz"
 
 
-def conditions_from_json(value: object) -> Conditions:
-    """Conditions as `Conditions.as_json` wrote them, perhaps by a newer version, whose further entries are left out.
-
-    Raises `StoreError` for anything else.
-    """
-    try:
-        return _read(value)
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"these are no conditions of a measurement: {error!r}") from None
-
-
-def _read(value: object) -> Conditions:
-    if not isinstance(value, dict):
-        raise TypeError(type(value).__name__)
-    told: dict[str, Any] = {field.name: value[field.name] for field in fields(Conditions)}
-    for name in ("core_clock_mhz", "memory_clock_mhz", "power_w", "temperature_c"):
-        if told[name] is not None:
-            told[name] = Spread(**{part: _number(told[name][part]) for part in ("least", "median", "most")})
-    for name in ("energy_j", "energy_s"):
-        told[name] = None if told[name] is None else _number(told[name])
-    for name in ("readings", "idle"):
-        told[name] = _count(told[name])
-    told["energy_runs"] = None if told["energy_runs"] is None else _count(told["energy_runs"])
-    if told["reasons"] is not None:
-        told["reasons"] = tuple(_text(reason) for reason in _list(told["reasons"]))
-    told["throttled"] = None if told["throttled"] is None else _text(told["throttled"])
-    return Conditions(**told | {name: _text(told[name]) for name in ("source", "missing")})
-
-
-def _number(value: object) -> float:
-    number = within(value, -1e300, 1e300)
-    if number is None:
-        raise ValueError(value)
-    return number
-
-
-def _count(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(value)
-    return value
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(value)
-    return value
-
-
-def _list(value: object) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError(value)
-    return value
-
-
-__all__ = ["THROTTLES", "Conditions", "Spread", "conditions_from_json", "summary"]
+__all__ = ["THROTTLES", "Conditions", "Spread", "summary"]

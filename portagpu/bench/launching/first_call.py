@@ -82,6 +82,8 @@ class Children:
 class _Replay:
     """A player that tells the children's times, from the second child on."""
 
+    is_steady = True
+
     def __init__(self, children: Children, column: int, method: Method) -> None:
         self._children, self._column = children, column
         self._samples = -(-method.least_samples // method.least_rounds)

@@ -42,10 +42,11 @@ FULL = Method()
 QUICK = Method(
     least_rounds=3,
     target=0.02,
-    limit_seconds=0.8,
+    limit_seconds=0.5,
     round_seconds=0.02,
     sample_seconds=0.005,
-    warm_up_seconds=0.3,
+    warm_up_seconds=0.2,
+    pause_seconds=0.1,
     energy_seconds=0.0,
 )
 """A look: intervals are wider."""

@@ -43,6 +43,8 @@ class Timed:
 
 def warm_up(player: Player, method: Method = FULL) -> None:
     """Let it run until two turns in a row are nearly alike, or the time for it is over."""
+    if getattr(player, "is_steady", False):
+        return
     begin, before = time.perf_counter(), 0.0
     while time.perf_counter() - begin < method.warm_up_seconds:
         turn = player.turn()
@@ -55,8 +57,8 @@ def warm_up(player: Player, method: Method = FULL) -> None:
 def play(
     players: list[Player],
     method: Method = FULL,
-    progress: Callable[[int], None] = lambda number: None,
-    begin: Callable[[], None] = lambda: None,
+    progress: Callable[[int], object] = lambda number: None,
+    begin: Callable[[], object] = lambda: None,
 ) -> list[Timed]:
     """Time players in turns; every other round is played in the opposite order.
 

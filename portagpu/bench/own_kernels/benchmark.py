@@ -11,11 +11,12 @@ from portagpu.bench.conditions import Monitor, sensors_for
 from portagpu.bench.method.plan import FULL, QUICK
 from portagpu.bench.method.statistics import interval, median
 from portagpu.bench.own_kernels.launch import Expected, Launch
-from portagpu.bench.records.cell import Cell, Memory, Status
+from portagpu.bench.own_kernels.shown import lines, table, time_text
+from portagpu.bench.records.cell import Cell, Memory, Role, Status
 from portagpu.bench.records.files import save
 from portagpu.bench.records.run import Run
 from portagpu.bench.records.workload import Unit, Workload
-from portagpu.bench.running.case import Case, Options
+from portagpu.bench.running.case import Case, Contender, Options
 from portagpu.bench.running.facts import now
 from portagpu.bench.running.measuring import measure
 from portagpu.bench.running.session import new_run
@@ -27,12 +28,12 @@ from portagpu.runtime.execution.context import Context, current_context
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Benchmark:
-    """What `portagpu.benchmark` found; its text is a line for people.
+    """What `portagpu.benchmark` found; ``print`` shows a table with the peers, notebooks do by themselves.
 
     ``seconds``: the median of a call; ``interval``: that median's at 95%; ``device_seconds``: a call by the device's
     own events. ``work``: FLOP and bytes of a call, as the compiler counts them; None where it cannot. ``error``: of the
-    result, relative to the tolerance; None where nothing was expected. ``run``: all of it, peers included, as result
-    files have it.
+    result, relative to the tolerance; None where nothing was expected. ``cells``: the kernel's and its peers', with all
+    samples. ``run``: the same as result files have it.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Benchmark:
     device_seconds: float | None
     work: Work | None
     error: float | None
+    cells: tuple[Cell, ...]
     run: Run
 
     @property
@@ -58,7 +60,7 @@ class Benchmark:
     @property
     def peers(self) -> dict[str, float]:
         """Medians of the peers that were measured, in seconds, by name."""
-        return {c.implementation: s for c in self.run.cells[1:] if (s := c.seconds) is not None}
+        return {c.implementation: s for c in self.cells[1:] if (s := c.seconds) is not None}
 
     def save(self, path: str | Path) -> None:
         """Write a result file, which `portagpu matrix` merges with others; it is replaced atomically.
@@ -68,14 +70,25 @@ class Benchmark:
         save(user_path(path), self.run)
 
     def __repr__(self) -> str:
-        low, high = (f"{one * 1e6:.4g}" for one in self.interval)
-        parts = [f"{self.name} on {self.device}: {self.seconds * 1e6:.4g} us ({low} to {high})"]
+        low, high = map(time_text, self.interval)
+        parts = [f"{self.name} on {self.device}: {time_text(self.seconds)} ({low} to {high})"]
         if self.work is not None:
             rates = ((self.gbytes, "GB/s"), (self.gflops, "GFLOP/s"), (self.work.intensity, "FLOP/byte"))
             parts += [f"{rate:.4g} {unit}" for rate, unit in rates if rate]
         parts.append("not verified" if self.error is None else f"error {self.error:.2g} of the tolerance")
-        parts += [f"{self.seconds / seconds:.2f} of {label}'s time" for label, seconds in self.peers.items()]
+        parts += [f"{self.seconds / seconds:.2f} of the time of {label}" for label, seconds in self.peers.items()]
         return ", ".join(parts)
+
+    def __str__(self) -> str:
+        return lines(self._title, self.name, self.cells, verified=self.error is not None)
+
+    def _repr_html_(self) -> str:
+        return table(self._title, self.name, self.cells, verified=self.error is not None)
+
+    @property
+    def _title(self) -> str:
+        work = self.work.intensity if self.work is not None else None
+        return f"{self.name} on {self.device}{f', {work:.4g} FLOP/byte' if work else ''}"
 
 
 def benchmark(
@@ -87,6 +100,7 @@ def benchmark(
     peers: Mapping[str, Callable[..., Any]] | None = None,
     name: str | None = None,
     quick: bool = False,
+    progress: Callable[[str], object] | None = None,
 ) -> Benchmark:
     """Measure ``kernel[grid, block]`` with these arguments, or any function that enqueues work, on the current device.
 
@@ -95,11 +109,13 @@ def benchmark(
     or a function that changes NumPy copies of the arguments in the same way; ``tolerance``: relative to the largest
     magnitude of each array (default: 100 roundings of its dtype, integers must be equal). ``peers``: other
     implementations, functions of the same arguments, timed in turns with it. ``quick``: wider intervals in less time.
-    ``name``: in result files (default: the kernel's).
+    ``name``: in result files (default: the kernel's). ``progress``: told what happens, as ``print`` would be.
 
-    Warm-up, rounds, the rule that ends them and the intervals: `portagpu.bench.method`. Raises `DeviceError` where the
-    result is wrong, the device was throttled or a call failed; what the launch raises.
+    Warm-up, rounds, the rule that ends them and the intervals: `portagpu.bench.method`. Raises `ArgumentTypeError` for
+    what is no launch, `DeviceError` where the result is wrong, the device was throttled or a call failed; what the
+    launch raises.
     """
+    tell = progress or (lambda text: None)
     launch = Launch(kernel=kernel, arguments=arguments, expected=expected, tolerance=tolerance, peers=dict(peers or {}))
     context, method = current_context(), QUICK if quick else FULL
     work = launch.work()
@@ -107,7 +123,8 @@ def benchmark(
     timed = replace(own, check=own.check or (lambda found: 0.0))  # nothing expected: the caller knows that
     with context:
         monitor = sensors_for(context.device)
-        cells = list(measure(timed, method, monitor=lambda: Monitor(monitor)))
+        made = measure(timed, method, monitor=lambda: Monitor(monitor), progress=tell, failed=_raise_ours)
+        cells = tuple(replace(cell, error=cell.error if own.check else None) for cell in made)
     first = cells[0]
     if first.status is not Status.MEASURED:
         raise DeviceError(f"`{launch.name}` has no time: {first.status.value}: {first.reason}")
@@ -121,6 +138,7 @@ def benchmark(
         device_seconds=first.device_seconds,
         work=work,
         error=None if own.check is None else first.error,
+        cells=cells,
         run=replace(run, finished=now(), cells=tuple(_kept(cell, verified=own.check is not None) for cell in cells)),
     )
 
@@ -132,7 +150,19 @@ def case_of(launch: Launch, context: Context, work: Work | None, name: str, size
     workload = Workload(
         suite=suite, name=name, arithmetic="", size=size, unit=Unit.MICROSECONDS, flops=flops, nbytes=nbytes
     )
-    return Case(workload=workload, memory=Memory.DEVICE, contenders=launch.contenders(context), check=launch.check())
+    return Case(
+        workload=workload,
+        memory=Memory.DEVICE,
+        contenders=launch.contenders(context),
+        check=launch.check(),
+        unchecked="nothing was expected: name a function with --reference, or pass expected= to portagpu.Launch",
+    )
+
+
+def _raise_ours(contender: Contender, failure: BaseException) -> None:
+    """The user's own launch fails with its own error, which tells the line; a peer's is a reason in its cell."""
+    if contender.role is Role.OURS:
+        raise failure
 
 
 def _kept(cell: Cell, *, verified: bool) -> Cell:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from portagpu.types import Array, as_signature
 
 SUITE = "kernel"
 _THREADS = 256
+_MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def entries(
@@ -30,14 +31,20 @@ def entries(
     block: tuple[int, ...] | None,
     reference: Callable[..., Any] | None,
     options: Options,
+    command: tuple[str, ...] = (),
 ) -> Iterator[Entry]:
     """The workloads of a kernel or of a function that returns a `Launch`, one for each size.
 
     A function is called with ``values``, and with each size as its parameter ``n`` if it has one. A kernel gets random
     arrays of ``n`` elements on each axis by its signature (declared, or given), numbers from ``values`` by name, and as
-    many threads as its first array has elements. Raises `ArgumentTypeError` for what is neither.
+    many threads as its first array has elements. ``command``: the command line's words without a
+    size. Raises `ArgumentTypeError` for what is neither.
     """
-    if isinstance(found, Dispatcher) and not found.is_device_function:
+    if isinstance(found, Dispatcher) and found.is_device_function:
+        raise ArgumentTypeError(
+            f"`{name}` is a device function, which runs only inside kernels", hint="name a kernel that calls it"
+        )
+    if isinstance(found, Dispatcher):
         make = _of_kernel(found, signature, block, values, reference, options.seed)
     elif callable(found):
         make = _of_function(found, name, values, sized=bool(sizes))
@@ -49,7 +56,8 @@ def entries(
             launch = make(n)
             yield case_of(launch, context, launch.work(), name, "" if n is None else str(n), suite=SUITE)
 
-        yield Entry(path="/".join([SUITE, name, *([] if n is None else [str(n)])]), make=cases)
+        sized = () if n is None else ("--size", str(n))
+        yield Entry(path="/".join([SUITE, name, *sized[1:]]), make=cases, command=(*command, *sized))
 
 
 def _of_function(
@@ -61,6 +69,11 @@ def _of_function(
         raise ArgumentCountError(
             f"{name} has no parameter {', '.join(unknown)}", hint=f"it has {', '.join(parameters) or 'none'}"
         )
+    needed = [label for label, one in parameters.items() if one.default is one.empty and one.kind not in _MANY]
+    missing = [label for label in needed if label not in values and not (sized and label == "n")]
+    if missing:
+        ways = ("--size N" if label == "n" else f"--argument {label}=VALUE" for label in missing)
+        raise ArgumentCountError(f"{name} needs {', '.join(missing)}", hint=f"say it with {' '.join(ways)}")
 
     def make(n: int | None) -> Launch:
         launch = function(**values) if n is None else function(**{**values, "n": n})
@@ -84,12 +97,18 @@ def _of_kernel(
 ) -> Callable[[int | None], Launch]:
     names = kernel.source.parameters
     given = as_signature(signature).args if signature else kernel.declared[0].args if kernel.declared else None
-    if given is None or len(given) != len(names):
+    if given is not None and len(given) != len(names):
+        raise ArgumentCountError(
+            f"`{kernel.__name__}` has the parameters {', '.join(names)}, and its signature has {len(given)} types"
+        )
+    if given is None:
         raise ArgumentCountError(
             f"`{kernel.__name__}` has the parameters {', '.join(names)}, and no signature says their types",
             hint='say them with --signature "void(float32[::1], int32)", or name a function that returns a '
             "portagpu.Launch",
         )
+
+    _check_numbers(kernel.__name__, names, given, values)
 
     def make(n: int | None) -> Launch:
         size = 1 << 20 if n is None else n
@@ -102,6 +121,21 @@ def _of_kernel(
         return Launch(kernel=kernel[grid, threads], arguments=arguments, expected=reference)
 
     return make
+
+
+def _check_numbers(kernel: str, names: Sequence[str], given: Sequence[Any], values: Mapping[str, Any]) -> None:
+    """Raise `ArgumentTypeError` or `ArgumentCountError` for values that are not those of a kernel's numbers."""
+    kinds = dict(zip(names, given, strict=True))
+    for name, value in values.items():
+        if name not in kinds:
+            raise ArgumentCountError(f"`{kernel}` has no parameter {name}", hint=f"it has {', '.join(names)}")
+        if isinstance(kinds[name], Array):
+            raise ArgumentTypeError(
+                f"`{name}` of `{kernel}` is an array, which gets random elements",
+                hint="for others name a function that returns a portagpu.Launch",
+            )
+        if not isinstance(value, bool | int | float | complex):
+            raise ArgumentTypeError(f"`{name}` of `{kernel}` is a number, not {value!r}")
 
 
 def _argument(generator: np.random.Generator, kind: Any, value: Any, n: int) -> Any:

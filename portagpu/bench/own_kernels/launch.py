@@ -11,10 +11,12 @@ import numpy as np
 
 from portagpu.bench.device_clock import clock_of
 from portagpu.bench.method.turns import Call
+from portagpu.bench.peers.foreign_errors import told
 from portagpu.bench.records.cell import Role
 from portagpu.bench.running.case import Contender
 from portagpu.cuda.host import to_device
 from portagpu.dispatch.argument_copies import copied
+from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.launcher import Configured
 from portagpu.dispatch.work import Work
 from portagpu.errors import ArgumentTypeError, UncountedWorkError
@@ -24,7 +26,7 @@ from portagpu.runtime.execution.context import Context
 Expected = Mapping[int | str, Any] | Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Launch:
     """A launch that is measured: ``kernel[grid, block]``, or any function that enqueues work, with its arguments.
 
@@ -33,6 +35,8 @@ class Launch:
     changes NumPy copies of the arguments as the kernel changes the arrays. ``tolerance``: the largest error allowed,
     relative to the largest magnitude expected of each array; None: 100 roundings of its dtype, nothing for integers.
     ``peers``: other implementations by name, functions of the same arguments, which get arrays of their own.
+
+    Raises `ArgumentTypeError` for what is no launch.
     """
 
     kernel: Configured[Any] | Callable[..., Any]
@@ -40,6 +44,28 @@ class Launch:
     expected: Expected | None = None
     tolerance: float | None = None
     peers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """What is measured can be called, and what is expected compared."""
+        for label, function in {"": self.kernel, **self.peers}.items():
+            what = f"the peer {label!r}" if label else "what is measured"
+            if isinstance(function, Dispatcher):
+                raise ArgumentTypeError(
+                    f"{what} is the kernel `{function.__name__}` without a launch configuration",
+                    hint=f"pass {function.__name__}[grid, block]",
+                )
+            if not callable(function):
+                raise ArgumentTypeError(f"{what} is of type {type(function).__name__}, not kernel[grid, block]")
+        if not (self.expected is None or callable(self.expected) or isinstance(self.expected, Mapping)):
+            raise ArgumentTypeError(
+                f"expected is of type {type(self.expected).__name__}",
+                hint='pass what arrays hold after one call, as {"y": array}, or a function that changes NumPy copies',
+            )
+        if self.tolerance is not None and not 0 <= self.tolerance < math.inf:
+            raise ArgumentTypeError(f"tolerance is {self.tolerance}, and must be a number from 0 on")
+
+    def __repr__(self) -> str:
+        return f"<Launch of {self.name} with {len(self.arguments)} arguments>"
 
     @property
     def name(self) -> str:
@@ -66,7 +92,8 @@ class Launch:
         return (ours, *(self._peer(label, function, context) for label, function in self.peers.items()))
 
     def _peer(self, label: str, function: Callable[..., Any], context: Context) -> Contender:
-        return Contender(implementation=label, role=Role.PEER, prepare=lambda: self._call(function, context))
+        prepare = told(lambda: self._call(function, context))
+        return Contender(implementation=label, role=Role.PEER, prepare=prepare)
 
     def _call(self, function: Callable[..., Any], context: Context) -> Call:
         """A call on copies of the arguments."""
@@ -98,7 +125,13 @@ class Launch:
     def _wanted(self, expected: Expected) -> dict[int, np.ndarray[Any, Any]]:
         if callable(expected):
             host = tuple(np.array(_on_host(a), copy=True) if _is_array(a) else a for a in self.arguments)
-            expected(*host)
+            try:
+                expected(*host)
+            except Exception as error:
+                raise ArgumentTypeError(
+                    f"what is expected of `{self.name}` raised {type(error).__name__}: {error}",
+                    hint="it is called with the kernel's arguments, arrays as NumPy's",
+                ) from error
             return {at: array for at, array in enumerate(host) if _is_array(self.arguments[at])}
         return {self._position(key): np.asarray(array) for key, array in expected.items()}
 

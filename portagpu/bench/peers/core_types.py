@@ -13,8 +13,10 @@ import atexit
 import ctypes
 import importlib
 import logging
+import math
 import platform
 import statistics
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.bench.method.turns import Call, take_turn
+from portagpu.bench.product_check import checker
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.tuning.trials.worker import Worker, WorkerDied
 
@@ -38,14 +41,15 @@ _HOPELESS = 1.5  # a core type that takes so much longer than the best one in it
 _NAME_FUNCTIONS = tuple(
     f"{first}openblas_get_corename{last}" for first in ("", "scipy_") for last in ("", "64_", "_64")
 )
+_FAR = 1e300  # an error that is no number
 _log = logging.getLogger(__name__)
 
 
 class CoreTypePlayer:
-    """A child, once it has a product to compute."""
+    """A child, once it has a product to compute; ``error``: of its result, relative to the tolerance."""
 
-    def __init__(self, core_type: str, worker: Worker) -> None:
-        self.core_type = core_type
+    def __init__(self, core_type: str, worker: Worker, error: float) -> None:
+        self.core_type, self.error = core_type, error
         self._worker = worker
 
     def turn(self) -> list[float]:
@@ -83,15 +87,15 @@ class CoreTypes:
         return self._fastest({"action": "prepare", "dtype": problem.dtype, **sizes})
 
     def players_of(self, maker: str, *arguments: int | str) -> list[CoreTypePlayer]:
-        """As `players`, for the `Call` that a function makes of these arguments; ``maker``: "module:function"."""
+        """As `players`, for the `Call` and its check that a function makes of these; ``maker``: "module:function"."""
         return self._fastest({"action": "make", "maker": maker, "arguments": arguments})
 
     def _fastest(self, request: dict[str, Any]) -> list[CoreTypePlayer]:
         first: list[tuple[float, CoreTypePlayer]] = []
         for core_type, worker in list(self._started().items()):
-            player = CoreTypePlayer(core_type, worker)
             try:
-                worker.ask(request, _LIMIT)
+                error = float(worker.ask(request, _LIMIT)["error"])
+                player = CoreTypePlayer(core_type, worker, error)
                 first.append((statistics.median(player.turn()), player))
             except (RuntimeError, TimeoutError, WorkerDied) as error:  # an instruction that the processor does not have
                 _log.info("OpenBLAS as %s: %s", core_type, error)
@@ -131,25 +135,36 @@ _held: dict[str, Call] = {}
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """What a child answers: its core type's name, that a product is ready, or the seconds of a turn."""
+    """What a child answers: its core type's name, the error of a product that is ready, or the seconds of a turn."""
     if request["action"] == "name":
         return {"name": core_name()}
     if request["action"] == "turn":
         return {"seconds": take_turn(_held["call"].product)}
     if request["action"] == "make":
         module, _, name = request["maker"].partition(":")
-        _held["call"] = getattr(importlib.import_module(module), name)(*request["arguments"])
-        _held["call"].product()
-        return {}
+        return _first(*getattr(importlib.import_module(module), name)(*request["arguments"]))
     generator = np.random.default_rng(0)
     batch = (request["batch"],) if request["batch"] > 1 else ()
     a, b = (
         _random(generator, (*batch, request[rows], request[columns]), request["dtype"])
         for rows, columns in ("mk", "kn")
     )
-    _held["call"] = Call(enqueue=lambda: np.matmul(a, b))
-    _held["call"].product()
-    return {}
+    problem = Problem(**{name: request[name] for name in ("m", "n", "k", "batch", "dtype")})
+    product: dict[str, Any] = {}
+
+    def multiply() -> None:
+        product["c"] = np.matmul(a, b)
+
+    return _first(Call(enqueue=multiply, fetch=lambda: product["c"]), checker(problem, a, b))
+
+
+def _first(call: Call, check: Callable[[Any], float]) -> dict[str, Any]:
+    """The error of a first call, which is held for the turns that follow."""
+    _held["call"] = call
+    call.product()
+    assert call.fetch is not None
+    error = check(call.fetch())
+    return {"error": error if math.isfinite(error) else _FAR}
 
 
 def _random(generator: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:

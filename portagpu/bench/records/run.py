@@ -53,7 +53,7 @@ class Run:
     """One run: ``started`` and ``finished`` are UTC (ISO 8601), ``finished`` "" while cells are open.
 
     ``command``: what was typed, files by their names only. ``seed``: of the random operands. ``method``: the
-    parameters of the measurement, by name. ``tags``: words of the user's for this run.
+    parameters of the measurement, by name. ``peers``: beside whom PortaGPU was measured, "" where files do not tell.
     """
 
     identity: str
@@ -62,6 +62,7 @@ class Run:
     command: str = ""
     seed: int = 0
     method: Mapping[str, float | str] = field(default_factory=dict)
+    peers: str = ""
     machines: tuple[Machine, ...] = ()
     devices: tuple[Device, ...] = ()
     cells: tuple[Cell, ...] = ()

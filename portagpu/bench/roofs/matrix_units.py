@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from portagpu import cuda
-from portagpu.bench.products import checker, own_call
+from portagpu.bench.product_check import checker
+from portagpu.bench.products import own_call
 from portagpu.bench.records.cell import Memory, Role
 from portagpu.bench.records.workload import Unit, Workload
 from portagpu.bench.roofs import fragments

@@ -1,19 +1,20 @@
-"""A product with an epilogue: bias, GELU and residual, beside the plain product, and beside three calls.
+"""A product with an epilogue: bias, GELU and residual, beside the plain product, and beside separate calls.
 
-The three calls are what is done without an epilogue: the product, an elementwise pass with bias and GELU, one that adds
-the residual. On GPUs they are CuPy's, whose elementwise pass is one kernel. On CPUs the product is PortaGPU's, and
-NumPy does the rest, in place.
+The separate calls are what is done without an epilogue: the product, an elementwise pass with bias and GELU, one that
+adds the residual. CuPy's elementwise pass is one kernel; torch adds the bias with the product. NumPy works in place.
 """
 
 from __future__ import annotations
 
+import importlib
 import math
 from typing import Any
 
 import numpy as np
 
 from portagpu.bench.method.turns import Call
-from portagpu.bench.peers.own_runtime import with_cupy
+from portagpu.bench.peers.own_runtime import with_cupy, with_torch
+from portagpu.bench.peers.torch_products import MODULE, Place, tensor_of
 from portagpu.bench.routines.task import Array, Arrays, Task, copies, largest, rounding
 from portagpu.blas.matmul import matmul
 from portagpu.runtime.arrays.creation import to_device
@@ -28,9 +29,14 @@ def gelu(value: Any, row: Any, column: Any, bias: Any, residual: Any) -> Any:
     return 0.5 * x * (1 + math.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))) + residual[row, column]
 
 
-def epilogue(n: int, dtype: str) -> Task:
+def flops(n: int) -> float:
+    """Those of the product."""
+    return 2.0 * n**3
+
+
+def epilogue(n: int, dtype: str, seed: int = 0) -> Task:
     """``gelu(A B + bias) + residual``."""
-    generator = np.random.default_rng(5)
+    generator = np.random.default_rng([seed, 5])
     shapes = {"a": (n, n), "b": (n, n), "bias": (n,), "residual": (n, n)}
     arrays = {name: generator.standard_normal(shape, np.float32) for name, shape in shapes.items()}
     arrays["a"] /= np.float32(math.sqrt(n))
@@ -50,7 +56,7 @@ def epilogue(n: int, dtype: str) -> Task:
         arrays=arrays,
         call=_fused,
         error=lambda result: largest(result, wanted, tolerance),
-        work=2.0 * n**3,
+        work=flops(n),
         unit="GFLOP/s",
         own="matmul",
     )
@@ -100,18 +106,34 @@ def _finished(c: Array, bias: Array, residual: Array) -> Array:
     return inner
 
 
-def three_calls_of_numpy(task: Task, context: Context) -> Call:
-    """Our product, then NumPy."""
+def calls_of_numpy(task: Task) -> Call:
+    """NumPy's product, and passes in place."""
     v, held = copies(task), {}
 
     def enqueue() -> None:
-        matmul(v["a"], v["b"], v["out"])
+        np.matmul(v["a"], v["b"], out=v["out"])
         held["result"] = _finished(v["out"], v["bias"], v["residual"])
 
     return Call(enqueue=enqueue, fetch=lambda: held["result"])
 
 
-def three_calls_of_cupy(cupy: Any, task: Task) -> Call:
+def calls_of_torch(place: Place, task: Task) -> Call:
+    """torch's product with bias, GELU, and the residual in place."""
+    torch = importlib.import_module(MODULE)
+    v = {name: tensor_of(x, task.dtype, place.kind) for name, x in task.arrays.items()}
+    if place.kind == "cuda":
+        torch.backends.cuda.matmul.allow_tf32 = False
+    held: dict[str, Any] = {}
+
+    def enqueue() -> None:
+        c = torch.addmm(v["bias"], v["a"], v["b"], out=v["out"])
+        held["result"] = torch.nn.functional.gelu(c, approximate="tanh").add_(v["residual"])
+
+    call = Call(enqueue=enqueue, wait=place.wait, fetch=lambda: held["result"].cpu().numpy())
+    return with_torch(torch, place.kind, call)
+
+
+def calls_of_cupy(cupy: Any, task: Task) -> Call:
     """CuPy's product, which is the vendor's, and two kernels of CuPy."""
     v = {name: cupy.array(x) for name, x in task.arrays.items()}
     pass_over = cupy.ElementwiseKernel(

@@ -1,7 +1,8 @@
 """The memory's rate: as many bytes as a task must move, moved by NumPy in a thread for each core.
 
 Reading is the largest element's search, writing a copy, a change in place or a sum of two, by what the task reads and
-writes. NumPy's loops for them are vectorised and leave the interpreter's lock, so that all cores move bytes.
+writes. NumPy's loops for them are vectorised and leave the interpreter's lock, so that all cores move bytes. What the
+first call fetches tells whether all was moved.
 """
 
 from __future__ import annotations
@@ -33,17 +34,33 @@ def prepare(task: Task) -> Call:
     """The task's bytes, moved."""
     kind, passes = _WRITING.get(task.name, ("read", 1))
     count = max(1, int(task.work) // passes // np.dtype(task.dtype).itemsize)
-    arrays = [np.ones(count, task.dtype) for _ in range({"add": 2, "copy": 2}.get(kind, 1))]
+    generator = np.random.default_rng(11)
+    arrays = [generator.random(count, np.dtype(task.dtype).type) for _ in range(_ARRAYS[kind])]
+    wanted = _after_one(kind, arrays)
     threads = cores()
     pool = ThreadPoolExecutor(threads)
     parts = [slice(count * i // threads, count * (i + 1) // threads) for i in range(threads)]
     jobs = [_job(kind, [x[part] for x in arrays]) for part in parts if part.start < part.stop]
+    held: dict[str, Any] = {}
 
     def enqueue() -> None:
-        for done in [pool.submit(job) for job in jobs]:
-            done.result()
+        held["found"] = [done.result() for done in [pool.submit(job) for job in jobs]]
 
-    return Call(enqueue=enqueue)
+    def is_moved() -> bool:
+        """After the first call."""
+        return bool(max(held["found"]) == wanted if kind == "read" else np.array_equal(arrays[-1], wanted))
+
+    return Call(enqueue=enqueue, fetch=is_moved)
+
+
+_ARRAYS = {"read": 1, "copy": 2, "change": 1, "add": 2}
+
+
+def _after_one(kind: str, arrays: list[Array]) -> Any:
+    """What the last array holds after one call; of a read its largest element."""
+    x, y = arrays[0], arrays[-1]
+    made: dict[str, Callable[[], Any]] = {"read": x.max, "copy": x.copy, "change": lambda: -x, "add": lambda: x + y}
+    return made[kind]()
 
 
 def _job(kind: str, arrays: list[Array]) -> Callable[[], Any]:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from portagpu.bench.method.turns import Call
 from portagpu.bench.routines import batches, factorisations, level1, level2, level2_packed, level3
-from portagpu.bench.routines.epilogue import epilogue
-from portagpu.bench.routines.task import LETTERS, Task, scipy_call
+from portagpu.bench.routines.task import LETTERS, Check, Task, scipy_call
 from portagpu.device import DeviceRecord, DeviceType
 
 Sizes = tuple[int, ...]
@@ -73,14 +72,6 @@ TASKS: dict[str, Entry] = {
         name: Entry(make=make, on_gpus=(16, 32, 64), on_cpus=(16, 32, 64), small=(5,))
         for name, make in _BATCHES.items()
     },
-    "epilogue": Entry(
-        make=epilogue,
-        on_gpus=(4096,),
-        on_cpus=(2048,),
-        small=(90,),
-        dtypes=("float32",),
-        only_on_gpus=("float16",),
-    ),
 }
 """The routines by name."""
 
@@ -91,9 +82,10 @@ PEER_IN_A_CHILD = f"{__name__}:scipy_call_for"
 """SciPy's call of a routine, for `portagpu.bench.peers.core_types`."""
 
 
-def scipy_call_for(name: str, n: int, dtype: str) -> Call:
-    """SciPy's call of a routine by its name in `TASKS`."""
-    return scipy_call(TASKS[name].make(n, dtype))
+def scipy_call_for(name: str, n: int, dtype: str) -> tuple[Call, Check]:
+    """SciPy's call of a routine by its name in `TASKS`, and the check of its result."""
+    made = TASKS[name].make(n, dtype)
+    return scipy_call(made), made.error
 
 
 __all__ = ["DTYPES", "PEER_IN_A_CHILD", "TASKS", "Entry", "scipy_call_for"]

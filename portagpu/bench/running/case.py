@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from portagpu.bench.method.plan import Method
 from portagpu.bench.method.turns import Call, Player
-from portagpu.bench.records.cell import Memory, Role
+from portagpu.bench.records.cell import Caches, Memory, Role
 from portagpu.bench.records.workload import Workload
 from portagpu.device import DeviceRecord, DeviceType
 from portagpu.runtime.execution.context import Context
@@ -24,19 +24,20 @@ class Contender:
     """An implementation of a case's workload.
 
     ``prepare()`` makes its call, and may raise `PortaGPUError`, `RuntimeError`, `MemoryError` or `ImportError` with the
-    reason why it cannot. ``arithmetic``: what it computes in, where that is not the workload's; such results are not
-    held against the workload's tolerance. ``is_checked``: whether its result is; False only for what computes nothing,
-    as the move of bytes. ``players``: for implementations that run elsewhere, as children of this process; the fastest
-    one counts, and adds its name. ``timing``: how its call is timed with hot caches, where that is neither in batches
-    on the device nor one by one on the host. ``tuning()`` tells, after the first call, where its parameters are from.
+    reason why it cannot. ``arithmetic``: what it computes in, where that is not the workload's. ``check``: of its
+    result, where the case's would not be right: of another arithmetic, or of a move of bytes. ``players``: for
+    implementations that run elsewhere, as children of this process, with the errors of their results; the fastest one
+    that is right counts, and adds its name. ``timing``: how its call is timed with hot caches, where that is neither in
+    batches on the device nor one by one on the host. ``tuning()`` tells, after the first call, where its parameters are
+    from.
     """
 
     implementation: str
     role: Role
     prepare: Callable[[], Call] | None = None
     arithmetic: str = ""
-    is_checked: bool = True
-    players: Callable[[], list[tuple[str, Player]]] | None = None
+    check: Callable[[Any], float] | None = None
+    players: Callable[[], list[tuple[str, Player, float]]] | None = None
     timing: Timing | None = None
     tuning: Callable[[], str] = str
 
@@ -46,13 +47,14 @@ class Case:
     """A workload with operands, and who computes it in which memory.
 
     ``check(result)``: the largest error of a fetched result, relative to the tolerance; None where nothing says what is
-    right, so that no number may be shown.
+    right, so that no number may be shown, but ``unchecked``, the reason.
     """
 
     workload: Workload
     memory: Memory
     contenders: tuple[Contender, ...]
     check: Callable[[Any], float] | None
+    unchecked: str = "nothing says what is right"
 
     def beside(self, peers: Peers) -> Case:
         """The case without others' implementations, if none of them is wanted."""
@@ -65,13 +67,20 @@ class Entry:
     """A workload of a suite before its operands are made.
 
     ``path``: `Workload.path` of what it makes. ``obstacle``: why the device cannot compute it. ``make(context)``: the
-    cases, one for each kind of memory.
+    cases, one for each kind of memory. ``command``: the words after ``portagpu bench`` that name this entry alone; ()
+    for its suite's with a filter. ``caches``: with which its time means something.
     """
 
     path: str
     make: Callable[[Context], Iterable[Case]]
     obstacle: str = ""
     workload: Workload | None = None  # where it is known before; needed with an obstacle
+    command: tuple[str, ...] = ()
+    caches: tuple[Caches, ...] = (Caches.HOT, Caches.COLD)
+
+    def wanted(self, options: Options) -> tuple[Caches, ...]:
+        """With which caches it is measured."""
+        return tuple(one for one in self.caches if one is Caches.HOT or options.cold)
 
 
 class Sizes(Enum):
@@ -108,6 +117,12 @@ class Options:
     seed: int = 0
     peers: Peers = Peers.VENDOR
     clblast_tuned: Path | None = None
+
+    @property
+    def beside(self) -> str:
+        """Beside whom, as result files tell it: a run goes on with the same ones only."""
+        more = "" if self.core_types else ", without core types"
+        return f"{self.peers.value}{more}{', CLBlast tuned' if self.clblast_tuned else ''}"
 
     def are_large(self, device: DeviceRecord) -> bool:
         """Whether a device is measured with sizes that fill a large GPU."""

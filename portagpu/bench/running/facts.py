@@ -20,6 +20,7 @@ from portagpu.device import DeviceRecord, devices
 from portagpu.version import __version__
 
 _PACKAGES = ("pyopencl", "scipy", "torch", "cupy", "triton", "numba-cuda", "ml_dtypes")
+_LONGEST = 2000  # characters of a command line
 _ADDRESS = "--dask"  # the option whose value is a host's
 _CAPABILITIES = (
     *("compute_units", "fp64", "fp16", "subgroups", "local_memory", "global_memory", "max_work_group_size"),
@@ -77,16 +78,17 @@ def device_facts(device: DeviceRecord) -> Device:
 def command_line(arguments: Sequence[str] | None = None) -> str:
     """What was typed; of paths their last part only, for folders tell of people, and no addresses."""
     given = sys.argv if arguments is None else arguments
-    parts = [Path(given[0]).name, *map(_without_folders, given[1:])]
+    parts = [Path(given[0]).name, *map(without_folders, given[1:])]
     for number, part in enumerate(parts):
         if part.startswith(f"{_ADDRESS}="):
             parts[number] = f"{_ADDRESS}=ADDRESS"
         elif part == _ADDRESS and number + 1 < len(parts):
             parts[number + 1] = "ADDRESS"
-    return " ".join(parts)
+    return " ".join(parts)[:_LONGEST]
 
 
-def _without_folders(part: str) -> str:
+def without_folders(part: str) -> str:
+    """A word of a command line; of an absolute path its last part only."""
     option, equals, value = part.partition("=") if part.startswith("--") else ("", "", part)
     return f"{option}{equals}{Path(value).name}" if os.sep in value and Path(value).is_absolute() else part
 
@@ -120,4 +122,4 @@ def _installed(name: str) -> str | None:
         return None
 
 
-__all__ = ["command_line", "device_facts", "ladder_facts", "machine_facts", "now", "processor"]
+__all__ = ["command_line", "device_facts", "ladder_facts", "machine_facts", "now", "processor", "without_folders"]

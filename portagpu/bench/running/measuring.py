@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from portagpu.bench.conditions import Conditions, Monitor
@@ -17,10 +18,13 @@ from portagpu.bench.records.cell import Caches, Cell, Memory, Status
 from portagpu.bench.running.case import Case, Contender
 from portagpu.bench.running.programs import with_programs
 from portagpu.errors import MissingCapabilityError, UnsupportedError
+from portagpu.source import Span
+from portagpu.tuning.tunables.user_faults import blamed
 
 _FASTER_THAN_POSSIBLE = 0.95  # of the device's own time: the host did not wait for the work
 _TRIES = 3
 _MOST_AT_ONCE = 64  # calls between two looks at the clock
+_MOST_OF_REASON = 1000  # characters, so that files can be read again
 _CLOCKS_SECONDS = 2e-4  # that events of two queues may be apart
 
 
@@ -48,8 +52,8 @@ class _Entrant:
 
     @property
     def best(self) -> int:
-        """The fastest of several players."""
-        times = [median(one.samples) or math.inf for one in self.timed]
+        """The fastest of several players, of those that did not fail."""
+        times = [math.inf if one.failure else median(one.samples) or math.inf for one in self.timed]
         return times.index(min(times))
 
 
@@ -60,17 +64,18 @@ def measure(
     monitor: Callable[[], Monitor],
     caches: Caches = Caches.HOT,
     flush: Callable[[], None] | None = None,
-    progress: Callable[[str], None] = lambda text: None,
+    progress: Callable[[str], object] = lambda text: None,
+    failed: Callable[[Contender, BaseException], object] = lambda contender, failure: None,
 ) -> Iterator[Cell]:
     """Measure a case's contenders; a cell for each, in their order.
 
     ``monitor()`` makes one that reads the device's clocks and power. ``flush``: fills the device's caches with other
-    data, for `Caches.COLD`.
+    data, for `Caches.COLD`. ``failed`` is told of first calls that raise, and may raise itself.
     """
     entrants = [_Entrant(contender, monitor()) for contender in case.contenders]
     for entrant in entrants:
         progress(f"{entrant.contender.implementation}: first call")
-        _first_call(entrant, case)
+        _first_call(entrant, case, failed)
         if entrant.status is Status.MEASURED:
             _make_players(entrant, case, method, caches, flush)
     playing = [(entrant, player) for entrant in entrants for _, player in entrant.players]
@@ -94,7 +99,7 @@ def _begin(entrants: list[_Entrant]) -> None:
         entrant.monitor.begin()
 
 
-def _first_call(entrant: _Entrant, case: Case) -> None:
+def _first_call(entrant: _Entrant, case: Case, failed: Callable[[Contender, BaseException], object]) -> None:
     """Prepare the call, make it once and check the result."""
     contender = entrant.contender
     if contender.prepare is None:
@@ -105,18 +110,21 @@ def _first_call(entrant: _Entrant, case: Case) -> None:
         entrant.kernel = with_programs(call.product)
         entrant.first_call = time.perf_counter() - begin
         entrant.tuning = contender.tuning()
-        if contender.is_checked and not contender.arithmetic:
-            _verify(entrant, case, call)
+        _verify(entrant, contender.check or case.check, call, case.unchecked)
     except FAILURES as failure:
+        failed(contender, failure)
         missing = isinstance(failure, MissingCapabilityError | UnsupportedError | ImportError)
         entrant.fail(Status.UNSUPPORTED if missing else Status.FAILED, reason_of(failure))
 
 
-def _verify(entrant: _Entrant, case: Case, call: Call) -> None:
-    if case.check is None or call.fetch is None:
-        entrant.fail(Status.UNVERIFIED, "nothing says what is right")
+def _verify(entrant: _Entrant, check: Callable[[Any], float] | None, call: Call, unchecked: str) -> None:
+    if check is None or call.fetch is None:
+        entrant.fail(Status.UNVERIFIED, unchecked)
         return
-    error = case.check(call.fetch())
+    _judge(entrant, check(call.fetch()))
+
+
+def _judge(entrant: _Entrant, error: float) -> None:
     if math.isfinite(error):
         entrant.error = error
     if not error <= 1.0:
@@ -128,13 +136,11 @@ def _make_players(
     entrant: _Entrant, case: Case, method: Method, caches: Caches, flush: Callable[[], None] | None
 ) -> None:
     contender, call, look = entrant.contender, entrant.call, entrant.monitor.look
+    if caches is Caches.COLD and contender.players is not None:
+        entrant.fail(Status.UNSUPPORTED, "it runs in a process of its own, whose caches are not filled with other data")
+        return
     if contender.players is not None:
-        try:
-            entrant.players = contender.players()
-        except FAILURES as failure:
-            entrant.fail(Status.FAILED, reason_of(failure))
-        if not entrant.players and entrant.status is Status.MEASURED:
-            entrant.fail(Status.UNSUPPORTED, "there is none on this machine")
+        _take_players(entrant, contender.players)
         return
     assert call is not None
     if caches is Caches.COLD:
@@ -145,6 +151,21 @@ def _make_players(
     else:
         player = (BackToBack if case.memory is Memory.DEVICE else OneByOne)(call, method, look)
     entrant.players = [("", player)]
+
+
+def _take_players(entrant: _Entrant, players: Callable[[], list[tuple[str, Player, float]]]) -> None:
+    """Those whose results are right; where all of one are wrong, it is."""
+    try:
+        found = players()
+    except FAILURES as failure:
+        entrant.fail(Status.FAILED, reason_of(failure))
+        return
+    if not found:
+        entrant.fail(Status.UNSUPPORTED, "there is none on this machine")
+        return
+    right = [(label, player, error) for label, player, error in found if error <= 1.0]
+    entrant.players = [(label, player) for label, player, _ in right]
+    _judge(entrant, max(error for _, _, error in right) if right else found[0][2])
 
 
 def _finish(entrant: _Entrant, method: Method, caches: Caches) -> None:
@@ -224,7 +245,7 @@ def _cell(entrant: _Entrant, case: Case, caches: Caches) -> Cell:
         status=entrant.status,
         caches=caches,
         reason=entrant.reason,
-        first_call=entrant.first_call,
+        first_call=entrant.first_call if entrant.status is Status.MEASURED else None,
         error=entrant.error,
         arithmetic=contender.arithmetic,
         kernel=entrant.kernel,
@@ -259,9 +280,18 @@ def facts_of(conditions: Conditions | None) -> dict[str, Any]:
 
 
 def reason_of(error: BaseException | None) -> str:
-    """The first line of what an error says."""
-    lines: Any = str(error).splitlines()
-    return lines[0] if lines else type(error).__name__
+    """The first line of what an error says, and the line of the user's file, if it is told."""
+    lines = str(error).splitlines()
+    span = getattr(error, "span", None)
+    place = f" ({Path(span.filename).name}:{span.line})" if isinstance(span, Span) else ""
+    return f"{lines[0][:_MOST_OF_REASON] if lines else type(error).__name__}{place}"
 
 
-__all__ = ["facts_of", "measure", "reason_of"]
+def fault_of(error: Exception) -> str:
+    """As `reason_of`, of an exception that is neither ours nor one of a library's: with its type, and its line."""
+    place = blamed(error)
+    told = f" ({Path(place[0]).name}:{place[1]})" if place else ""
+    return f"{type(error).__name__}: {reason_of(error)}{told}"
+
+
+__all__ = ["facts_of", "fault_of", "measure", "reason_of"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from portagpu.bench.conditions import Monitor, Sensors, sensors_for
 from portagpu.bench.method.plan import FULL, Method
@@ -14,10 +15,11 @@ from portagpu.bench.method.rounds import FAILURES
 from portagpu.bench.records.cell import Caches, Cell, Memory, Role, Status
 from portagpu.bench.records.run import Run
 from portagpu.bench.records.workload import Unit, Workload
-from portagpu.bench.running.case import Case, Entry, Options, Peers, Sizes
+from portagpu.bench.running.case import Case, Entry, Options
 from portagpu.bench.running.cold_caches import flusher
 from portagpu.bench.running.facts import command_line, device_facts, machine_facts, now
-from portagpu.bench.running.measuring import measure, reason_of
+from portagpu.bench.running.measuring import fault_of, measure, reason_of
+from portagpu.bench.running.repeat import repetition
 from portagpu.device import DeviceRecord, find_device, working_devices
 from portagpu.errors import PortaGPUPerformanceWarning
 from portagpu.runtime.execution.context import Context
@@ -27,6 +29,10 @@ NOT_YET = "not measured yet"
 """Why a cell is open that nobody tried."""
 
 
+Key = tuple[int, str, Caches]
+"""What is measured at once: a device's number in the run, a path, and what the caches hold."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """An entry of a suite on a device; ``number`` is the device's in the run."""
@@ -34,6 +40,10 @@ class Job:
     number: int
     device: DeviceRecord
     entry: Entry
+
+    def repeat(self, options: Options, caches: Caches) -> str:
+        """The command that measures it again."""
+        return repetition(self.device, self.entry, options, caches)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,6 +70,7 @@ def new_run(
         command=command or command_line(),
         seed=options.seed,
         method=method.facts,
+        peers=options.beside,
         machines=(machine_facts(label),),
         devices=tuple(map(device_facts, chosen)),
     )
@@ -77,20 +88,24 @@ def perform(
 
     ``progress.keep`` gets the run after each workload; those that are still to come stand in it as open.
     """
-    done = {(cell.device, cell.workload.path) for cell in run.cells if cell.status is not Status.OPEN}
-    waiting = [job for job in jobs if (job.number, job.entry.path) not in done]
-    asked = {(job.number, job.entry.path) for job in waiting}
-    cells = [cell for cell in run.cells if (cell.device, cell.workload.path) not in asked]
-    for index, job in enumerate(waiting):
+    found = done(run)
+    waiting = [
+        (job, left) for job in jobs if (left := lacking(found, job.number, job.entry.path, job.entry.wanted(options)))
+    ]
+    asked = {(job.number, job.entry.path, caches) for job, left in waiting for caches in left}
+    cells = [cell for cell in run.cells if key(cell) not in asked]
+    still_open = [[open_cell(job, options, caches) for caches in left] for job, left in waiting]
+    for index, (job, left) in enumerate(waiting):
         progress.count(index, len(waiting))
         progress.tell(f"{job.entry.path} on {run.devices[job.number].name}")
         tell = partial(_told, progress.tell, job.entry.path)
-        cells += [replace(cell, device=job.number) for cell in measured(job, options, method, settings, tell)]
-        run = replace(run, cells=(*cells, *map(open_cell, waiting[index + 1 :])), finished="")
+        measured_now = measured(job, options, method, settings, tell, left)
+        cells += [replace(cell, device=job.number) for cell in measured_now]
+        run = replace(run, cells=(*cells, *chain(*still_open[index + 1 :])), finished="")
         progress.keep(run)
     progress.count(len(waiting), len(waiting))
-    left = any(cell.status is Status.OPEN for cell in cells)  # of an earlier run that was asked for more
-    run = replace(run, cells=tuple(cells), finished="" if left else run.finished or now())
+    has_open = any(cell.status is Status.OPEN for cell in cells)  # of an earlier run that was asked for more
+    run = replace(run, cells=tuple(cells), finished="" if has_open else run.finished or now())
     progress.keep(run)
     return run
 
@@ -99,39 +114,77 @@ def _told(tell: Callable[[str], None], path: str, text: str) -> None:
     tell(f"{path}: {text}")
 
 
+def key(cell: Cell) -> Key:
+    """What a cell belongs to."""
+    return cell.device, cell.workload.path, cell.caches
+
+
+def done(run: Run) -> set[Key]:
+    """What a run has cells of that are not open."""
+    return {key(cell) for cell in run.cells if cell.status is not Status.OPEN}
+
+
+def lacking(found: Container[Key], number: int, path: str, wanted: Iterable[Caches]) -> tuple[Caches, ...]:
+    """With which of the wanted caches a workload is not among what was found."""
+    return tuple(caches for caches in wanted if (number, path, caches) not in found)
+
+
 def measured(
-    job: Job, options: Options, method: Method, settings: Settings, tell: Callable[[str], None] = lambda text: None
+    job: Job,
+    options: Options,
+    method: Method,
+    settings: Settings,
+    tell: Callable[[str], None] = lambda text: None,
+    only: tuple[Caches, ...] | None = None,
 ) -> Iterator[Cell]:
-    """The cells of a job, without the device's number."""
-    entry, repeat = job.entry, repetition(job, options)
+    """The cells of a job, without the device's number; ``only``: with these caches, not all that options ask for."""
+    wanted = job.entry.wanted(options) if only is None else only
+    repeats = {caches: job.repeat(options, caches) for caches in wanted}
+    for cell in _cells(job, wanted, options, method, settings, tell):
+        yield replace(cell, repeat=repeats[cell.caches])
+
+
+def _cells(
+    job: Job,
+    wanted: tuple[Caches, ...],
+    options: Options,
+    method: Method,
+    settings: Settings,
+    tell: Callable[[str], None],
+) -> Iterator[Cell]:
+    entry = job.entry
     if entry.obstacle:
-        yield without_numbers(entry.path, entry.workload, Status.UNSUPPORTED, entry.obstacle)
+        yield from _none(entry, wanted, Status.UNSUPPORTED, entry.obstacle)
         return
     sensors = sensors_for(job.device)
     with warnings.catch_warnings(), Context.for_device(job.device, settings) as context:
         warnings.simplefilter("ignore", PortaGPUPerformanceWarning)  # what is slow is measured, not told
         try:
             for case in entry.make(context):
-                for cell in _of_case(case, context, sensors, options, method, tell):
-                    yield replace(cell, repeat=repeat)
+                for caches in wanted:
+                    yield from _of_case(case, caches, context, sensors, method, tell)
         except FAILURES as error:  # before there was a case: operands that do not fit
-            yield without_numbers(entry.path, entry.workload, Status.FAILED, reason_of(error))
+            yield from _none(entry, wanted, Status.FAILED, reason_of(error))
+        except Exception as error:  # a fault, of a user's function or ours: the workloads after it are measured
+            yield from _none(entry, wanted, Status.FAILED, fault_of(error))
 
 
 def _of_case(
-    case: Case, context: Context, sensors: Sensors, options: Options, method: Method, tell: Callable[[str], None]
+    case: Case, caches: Caches, context: Context, sensors: Sensors, method: Method, tell: Callable[[str], None]
 ) -> Iterator[Cell]:
-    monitor = partial(Monitor, sensors)
-    yield from measure(case, method, monitor=monitor, progress=tell)
-    if options.cold:
-        cold = flusher(context, case.memory)
-        yield from measure(case, method, monitor=monitor, caches=Caches.COLD, flush=cold, progress=tell)
+    flush = flusher(context, case.memory) if caches is Caches.COLD else None
+    yield from measure(case, method, monitor=partial(Monitor, sensors), caches=caches, flush=flush, progress=tell)
 
 
-def without_numbers(path: str, workload: Workload | None, status: Status, reason: str, device: int = 0) -> Cell:
+def _none(entry: Entry, wanted: Iterable[Caches], status: Status, reason: str) -> Iterator[Cell]:
+    for caches in wanted:
+        yield replace(without_numbers(entry.path, entry.workload, status, reason), caches=caches)
+
+
+def without_numbers(path: str, workload: Workload | None, status: Status, reason: str) -> Cell:
     """Our cell of what has no case (yet); ``workload``: where it is known before."""
     return Cell(
-        device=device,
+        device=0,
         workload=workload or _placeholder(path),
         implementation="PortaGPU",
         role=Role.OURS,
@@ -148,21 +201,10 @@ def _placeholder(path: str) -> Workload:
     return Workload(suite=suite, name=name, arithmetic="/".join(rest), size=size, unit=Unit.MICROSECONDS)
 
 
-def open_cell(job: Job) -> Cell:
+def open_cell(job: Job, options: Options, caches: Caches = Caches.HOT) -> Cell:
     """What stands for a job that was not done yet."""
-    return without_numbers(job.entry.path, job.entry.workload, Status.OPEN, NOT_YET, job.number)
-
-
-def repetition(job: Job, options: Options) -> str:
-    """The command that measures a job again, with what the workloads of its suite depend on."""
-    told = [
-        f"--sizes-of {options.sizes.value}" if options.sizes is not Sizes.OWN else "",
-        "--small" if options.small else "",
-        f"--seed {options.seed}" if options.seed else "",
-        f"--peers {options.peers.value}" if options.peers is not Peers.VENDOR else "",
-    ]
-    command = f"portagpu bench all --device '{job.device.name}' --filter '{job.entry.path}'"
-    return " ".join([command, *filter(None, told)])
+    made = without_numbers(job.entry.path, job.entry.workload, Status.OPEN, NOT_YET)
+    return replace(made, device=job.number, caches=caches, repeat=job.repeat(options, caches))
 
 
 def jobs_of(
@@ -177,5 +219,5 @@ def jobs_of(
     ]
 
 
-__all__ = ["NOT_YET", "Job", "Progress", "chosen_devices", "jobs_of", "measured", "new_run", "open_cell", "perform"]
-__all__ += ["repetition", "without_numbers"]
+__all__ = ["NOT_YET", "Job", "Key", "Progress", "chosen_devices", "done", "jobs_of", "key", "lacking", "measured"]
+__all__ += ["new_run", "open_cell", "perform", "without_numbers"]

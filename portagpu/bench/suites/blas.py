@@ -1,9 +1,8 @@
-"""BLAS routines, factorisations, batches and a product with an epilogue, beside their peers.
+"""BLAS routines, factorisations and batches, beside their peers.
 
 On GPUs the peers are cuBLAS and cuSOLVER on device arrays. On CPUs SciPy on NumPy arrays, as it comes and with its
 OpenBLAS's best core type (in a child process, `portagpu.bench.peers.core_types`). With all peers, CLBlast on device
-arrays, torch for factorisations, and the memory's rate. A product with an epilogue is compared with the plain product,
-and with three calls.
+arrays, torch for factorisations, and the memory's rate.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from portagpu.bench.peers.cupy_kernels import cupy_for
 from portagpu.bench.peers.foreign_errors import told
 from portagpu.bench.records.cell import Memory, Role
 from portagpu.bench.records.workload import Unit, Workload
-from portagpu.bench.routines import clblast, cublas, epilogue, memory_rate, torch_solvers
+from portagpu.bench.routines import clblast, cublas, memory_rate, torch_solvers
 from portagpu.bench.routines.task import Task, call_of, copies, scipy_call
 from portagpu.bench.routines.tasks import PEER_IN_A_CHILD, TASKS
 from portagpu.bench.running.case import Case, Contender, Entry, Options, Peers
@@ -31,8 +30,7 @@ from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
 
 name = "blas"
-summary = "BLAS 1 to 3, factorisations, batches, a product with an epilogue"
-_PLAIN = "the plain product of PortaGPU"
+summary = "BLAS 1 to 3, factorisations, batches"
 _QUICK = ("axpy", "dot", "gemv", "symv", "trsv", "syrk", "trsm", "potrf", "getrf")
 _OF_SOLVER = ("potrf", "getrf", "potrf-batch")
 
@@ -54,6 +52,7 @@ def entries(
                 yield Entry(
                     path=f"{name}/{routine}/{dtype}/{n}",
                     make=partial(_cases, entry.make, n, dtype, options),
+                    command=(name, "--routine", routine, "--dtype", dtype, "--size", str(n)),
                 )
 
 
@@ -102,8 +101,6 @@ def _chosen(found: dict[Memory, list[Contender]], peers: Peers) -> dict[Memory, 
 
 def _contenders(made: Task, options: Options, context: Context) -> dict[Memory, list[Contender]]:
     """The peers of a task, by the memory that they use."""
-    if made.name == "epilogue":
-        return _of_epilogue(made, context)
     if context.device.device_type is not DeviceType.CPU:
         return {Memory.DEVICE: [*_of_gpu(made, options, context), *_of_clblast(made, options, context)]}
     found = {Memory.HOST: _of_cpu(made), Memory.DEVICE: _of_clblast(made, options, context)}
@@ -118,7 +115,12 @@ def _of_cpu(made: Task) -> list[Contender]:
     if made.unit == "GB/s":
         label = f"the memory: NumPy in {memory_rate.cores()} threads"
         found.append(
-            Contender(implementation=label, role=Role.PEER, prepare=lambda: memory_rate.prepare(made), is_checked=False)
+            Contender(
+                implementation=label,
+                role=Role.PEER,
+                prepare=lambda: memory_rate.prepare(made),
+                check=lambda is_moved: 0.0 if is_moved else math.inf,
+            )
         )
     return found
 
@@ -152,26 +154,6 @@ def _of_gpu(made: Task, options: Options, context: Context) -> list[Contender]:
     return found
 
 
-def _of_epilogue(made: Task, context: Context) -> dict[Memory, list[Contender]]:
-    if context.device.device_type is DeviceType.CPU:
-        return {
-            Memory.HOST: [
-                _peer(_PLAIN, Role.PEER, lambda: epilogue.plain_on_host(made, context)),
-                _peer(
-                    "three calls: the plain product, then NumPy",
-                    Role.PEER,
-                    lambda: epilogue.three_calls_of_numpy(made, context),
-                ),
-            ]
-        }
-    found = [_peer(_PLAIN, Role.PEER, lambda: epilogue.plain_on_device(made, context))]
-    cupy = cupy_for(context.device)
-    if cupy is not None:
-        label = f"three calls of CuPy {cupy.__version__}"
-        found.append(_peer(label, Role.VENDOR, lambda: epilogue.three_calls_of_cupy(cupy, made)))
-    return {Memory.DEVICE: found}
-
-
 def _peer(label: str, role: Role, prepare: Callable[[], Call]) -> Contender:
     return Contender(implementation=label, role=role, prepare=prepare)
 
@@ -183,7 +165,7 @@ def _best_core_type(made: Task, first: Contender) -> list[Contender]:
             implementation=f"{first.implementation}, best core type",
             role=Role.VENDOR,
             players=lambda: [
-                (player.core_type, player)
+                (player.core_type, player, player.error)
                 for player in children.players_of(PEER_IN_A_CHILD, made.name, made.n, made.dtype)
             ],
         )

@@ -15,7 +15,7 @@ import numpy as np
 
 from portagpu.bench.copying import moves, overlap
 from portagpu.bench.copying.moves import PAGEABLE, PINNED, TO_DEVICE, TO_HOST, WITHIN, Move
-from portagpu.bench.records.cell import Memory
+from portagpu.bench.records.cell import Caches, Memory
 from portagpu.bench.records.workload import Unit, Workload
 from portagpu.bench.roofs.memory import size_text
 from portagpu.bench.running.case import Case, Entry, Options
@@ -36,7 +36,7 @@ def sizes(device: DeviceRecord, options: Options) -> tuple[int, ...]:
     if not options.are_large(device):
         return (4 * _KIB, 16 * _MIB) if options.quick else (4 * _KIB, 64 * _KIB, _MIB, 16 * _MIB, 64 * _MIB)
     if options.quick:
-        return (4 * _KIB, _MIB, 64 * _MIB)
+        return (4 * _KIB, 64 * _MIB)
     return (4 * _KIB, 64 * _KIB, _MIB, 16 * _MIB, 64 * _MIB, 256 * _MIB)
 
 
@@ -47,8 +47,8 @@ def entries(device: DeviceRecord, options: Options) -> Iterator[Entry]:
         for nbytes in sizes(device, options):
             move = Move(way=way, memory=memory, nbytes=nbytes)
             yield Entry(path=workload(move).path, make=partial(_copy, move, options))
-    for streams in _STREAMS:
-        yield Entry(path=overlapping(streams).path, make=partial(_overlap, streams, options))
+    for streams in (_STREAMS[0], _STREAMS[-1]) if options.quick else _STREAMS:
+        yield Entry(path=overlapping(streams).path, make=partial(_overlap, streams, options), caches=(Caches.HOT,))
 
 
 def workload(move: Move) -> Workload:

@@ -7,17 +7,21 @@ is each peer's in the same arithmetic. Contenders of a case have their operands 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import numpy as np
 
-from portagpu.bench import problems
+from portagpu.bench import problem_sets, problems
 from portagpu.bench.peers import core_types
 from portagpu.bench.peers.products import Matrix, Peer, all_peers, blas_problem, peers_for
+from portagpu.bench.problem_sets import Scale
 from portagpu.bench.problems import missing, shape_text
-from portagpu.bench.products import checker, own_call
+from portagpu.bench.product_check import checker
+from portagpu.bench.products import own_call
 from portagpu.bench.records.cell import Memory, Role
 from portagpu.bench.records.workload import Unit, Workload
 from portagpu.bench.running.case import Case, Contender, Entry, Options, Peers
+from portagpu.bench.suites import epilogue
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.engine import plan_of
 from portagpu.blas.gemm.selection.choice import explain
@@ -27,16 +31,19 @@ from portagpu.errors import PortaGPUError
 from portagpu.runtime.execution.context import Context
 
 name = "gemm"
-summary = "products of matrices, in every dtype and precision"
+summary = "products of matrices: dtypes, precisions, squares, odd, skinny, batched, with an epilogue"
 _SMALL = (90, 100)
 _ON_GPUS, _ON_CPUS = (256, 512, 1024, 2048, 4096), (256, 512, 1024, 2048)
+_QUICK_ON_GPUS, _QUICK_ON_CPUS = (2048, 4096), (512, 1024)
 Products = Callable[[DeviceRecord], Iterable[Problem]]
 
 
-def entries(device: DeviceRecord, options: Options, products: Products | None = None) -> Iterator[Entry]:
-    """The products that are measured on a device, ``products(device)`` if those are named."""
+def entries(
+    device: DeviceRecord, options: Options, products: Products | None = None, *, epilogues: bool = False
+) -> Iterator[Entry]:
+    """The products that are measured on a device, ``products(device)`` if those are named; ``epilogues``: then, too."""
     assert device.capabilities is not None
-    chosen = (products or (lambda one: default_problems(one, options)))(device)
+    chosen = default_problems(device, options) if products is None else products(device)
     for problem in chosen:
         workload = workload_of(problem)
         yield Entry(
@@ -44,19 +51,32 @@ def entries(device: DeviceRecord, options: Options, products: Products | None = 
             workload=workload,
             obstacle=missing(problem, device.capabilities) or "",
             make=lambda context, problem=problem: _cases(context, problem, options),  # type: ignore[misc]
+            command=(name, *problems.words(problem)),
         )
+    if products is None or epilogues:
+        yield from epilogue.entries(device, options)
 
 
 def default_problems(device: DeviceRecord, options: Options) -> list[Problem]:
     """What a device is measured with."""
-    kinds = [("float32", ""), ("float64", "")]
-    return problems.combined(map(problems.square, sizes_for(device, options)), kinds)
+    assert device.capabilities is not None
+    return problem_sets.default(
+        scale_for(device, options), sizes_for(device, options), device.capabilities, quick=options.quick
+    )
+
+
+def scale_for(device: DeviceRecord, options: Options) -> Scale:
+    """The scale of the sizes that options ask for on a device."""
+    return Scale.SMALL if options.small else Scale.LARGE if options.are_large(device) else Scale.MODERATE
 
 
 def sizes_for(device: DeviceRecord, options: Options) -> tuple[int, ...]:
     """Sizes of the squares that options ask for on a device."""
-    sizes = _SMALL if options.small else _ON_GPUS if options.are_large(device) else _ON_CPUS
-    return sizes[-2:] if options.quick else sizes
+    if options.small:
+        return _SMALL
+    if options.are_large(device):
+        return _QUICK_ON_GPUS if options.quick else _ON_GPUS
+    return _QUICK_ON_CPUS if options.quick else _ON_CPUS
 
 
 def default_sizes(device: DeviceRecord) -> tuple[int, ...]:
@@ -115,12 +135,21 @@ def _rule(context: Context, problem: Problem) -> str:
 
 def _theirs(problem: Problem, peer: Peer, a: Matrix, b: Matrix) -> Contender:
     served = peer.serves(problem)
+    is_other = served != problem
     return Contender(
         implementation=peer.name,
         role=peer.role,
-        arithmetic="" if served == problem else served.arithmetic,
+        arithmetic=served.arithmetic if is_other else "",
+        check=partial(_error_as_served, served, a, b) if is_other else None,
         prepare=lambda: peer.prepare(served, a, b),
     )
+
+
+def _error_as_served(served: Problem, a: Matrix, b: Matrix, found: Matrix) -> float:
+    """The error of a result in the arithmetic that a library has in place of the problem's."""
+    of_signed = served.dtype == "int8"  # where unsigned bytes were asked for, they were taken as signed ones
+    left, right = (x.view(np.int8) if of_signed else x.astype(served.dtype, copy=False) for x in (a, b))
+    return checker(served, left, right)(found)
 
 
 def _best_core_type(problem: Problem, peer: Peer) -> list[Contender]:
@@ -132,9 +161,9 @@ def _best_core_type(problem: Problem, peer: Peer) -> list[Contender]:
             implementation=f"{peer.name}, best core type",
             role=Role.VENDOR,
             arithmetic="" if served == problem else served.arithmetic,
-            players=lambda: [(player.core_type, player) for player in children.players(served)],
+            players=lambda: [(player.core_type, player, player.error) for player in children.players(served)],
         )
     ]
 
 
-__all__ = ["default_problems", "default_sizes", "entries", "name", "sizes_for", "summary", "workload_of"]
+__all__ = ["default_problems", "default_sizes", "entries", "name", "scale_for", "sizes_for", "summary", "workload_of"]

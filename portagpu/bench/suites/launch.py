@@ -22,7 +22,7 @@ from portagpu.bench.launching.kernels import gather, scale
 from portagpu.bench.method.turns import Call, Enqueued, waited
 from portagpu.bench.peers.cupy_kernels import cupy_for
 from portagpu.bench.peers.foreign_errors import told
-from portagpu.bench.records.cell import Memory, Role
+from portagpu.bench.records.cell import Caches, Memory, Role
 from portagpu.bench.records.workload import Unit, Workload
 from portagpu.bench.running.case import Case, Contender, Entry, Options, Timing
 from portagpu.device import DeviceRecord
@@ -56,7 +56,7 @@ def entries(device: DeviceRecord, options: Options) -> Iterator[Entry]:
             (workload("new kernel", "without the compiler"), _rendering),
         ]
     for one, make in made:
-        yield Entry(path=one.path, workload=one, make=partial(_beside, options, make))
+        yield Entry(path=one.path, workload=one, make=partial(_beside, options, make), caches=(Caches.HOT,))
 
 
 def _beside(options: Options, make: Callable[[Context], Case], context: Context) -> Iterator[Case]:

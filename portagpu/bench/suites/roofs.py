@@ -8,9 +8,11 @@ or that skipped a part of its work, is a wrong result without a number.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from portagpu.bench.problems import missing
+from portagpu.bench.records.cell import Caches
 from portagpu.bench.roofs import arithmetic, chase, levels, matrix_units, memory, streams
 from portagpu.bench.running.case import Case, Entry, Options
 from portagpu.device import DeviceRecord
@@ -21,7 +23,12 @@ summary = "what a device can do: arithmetic, memory by levels, latency"
 
 
 def entries(device: DeviceRecord, options: Options) -> Iterator[Entry]:
-    """The probes of a device."""
+    """The probes of a device; of the caches they tell by themselves, or need none."""
+    for entry in _entries(device, options):
+        yield replace(entry, caches=(Caches.HOT,))
+
+
+def _entries(device: DeviceRecord, options: Options) -> Iterator[Entry]:
     caps = device.capabilities
     assert caps is not None
     for dtype in arithmetic.DTYPES:

@@ -46,7 +46,11 @@ def entries(device: DeviceRecord, options: Options, names: Iterable[str] = ()) -
     for kernel in names or TASKS:
         make, on_gpu, on_cpu, least = TASKS[kernel]
         n = least if options.small else on_gpu if options.are_large(device) else on_cpu
-        yield Entry(path=f"{name}/{kernel}/{n}", make=partial(_cases, kernel, make, n, options))
+        yield Entry(
+            path=f"{name}/{kernel}/{n}",
+            make=partial(_cases, kernel, make, n, options),
+            command=(name, "--kernel", kernel),
+        )
 
 
 def _cases(kernel: str, make: Callable[[int], Task], n: int, options: Options, context: Context) -> Iterator[Case]:

@@ -217,13 +217,14 @@ def resumed(path: Path, fresh: Run, *, any_machines: bool = False) -> Run:
     if not path.exists():
         return fresh
     found = load(path)
-    for name in ("method", "seed") if any_machines else _SAME:
-        if _SAME[name](found) != _SAME[name](fresh):
+    for name, fact in _SAME.items():
+        is_free = (any_machines and name in ("machines", "devices")) or (name == "peers" and not found.peers)
+        if not is_free and fact(found) != fact(fresh):
             raise StoreError(
                 f"{path} cannot be gone on with: its {name} and those of this run differ",
                 hint="measure into another file with -o, and merge both with portagpu matrix",
             )
-    return found
+    return replace(found, peers=fresh.peers)
 
 
 _SAME: dict[str, Callable[[Run], Any]] = {
@@ -231,8 +232,9 @@ _SAME: dict[str, Callable[[Run], Any]] = {
     "devices": lambda run: list(map(device_identity, run.devices)),
     "method": lambda run: dict(run.method),
     "seed": lambda run: run.seed,
+    "peers": lambda run: run.peers,
 }
-"""What must be the same where a run goes on."""
+"""What must be the same where a run goes on: ours and peers' numbers are of the same turns. Old files tell no peers."""
 
 
 __all__ = ["OUTPUT", "Wanted", "perform", "progress_bar", "resumed", "run_options"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from portagpu.bench.problem_sets import EPILOGUE, ROUTINES
 from portagpu.bench.running.case import Options
 from portagpu.bench.suites import blas as blas_suite
 from portagpu.bench.suites import gemm as gemm_suite
@@ -18,7 +19,7 @@ from portagpu.cli.bench.every_suite import every_suite
 from portagpu.cli.bench.ladder import ladder
 from portagpu.cli.bench.launch import launch
 from portagpu.cli.bench.own_kernel import own_kernel
-from portagpu.cli.bench.products import ROUTINES, Products, product_options, routine_options
+from portagpu.cli.bench.products import Products, product_options, routine_options
 from portagpu.cli.bench.roofs import roofs
 from portagpu.cli.bench.textbook import textbook
 from portagpu.cli.bench.tuned import tuned
@@ -65,12 +66,16 @@ def _measure_products(wanted: Wanted, products: Products) -> None:
         sizes, dtypes = routine_options(products)
         perform(wanted, partial(blas_suite.entries, dtypes=dtypes, sizes=sizes))
         return
-    perform(wanted, partial(gemm_suite.entries, products=partial(_chosen, products, wanted.options)))
+    if products == Products():
+        perform(wanted, gemm_suite.entries)
+        return
+    chosen = partial(_chosen, products, wanted.options)
+    perform(wanted, partial(gemm_suite.entries, products=chosen, epilogues=EPILOGUE in products.sets))
 
 
 def _chosen(products: Products, options: Options, device: DeviceRecord) -> list[Problem]:
     """What is named, and for the rest what the options ask for: a function that Dask's workers can import."""
-    return products.on(device, gemm_suite.sizes_for(device, options))
+    return products.on(device, gemm_suite.sizes_for(device, options), gemm_suite.scale_for(device, options))
 
 
 bench.add_command(every_suite)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 
 from portagpu.bench.own_kernels import file
+from portagpu.bench.records.cell import Role, Status
+from portagpu.bench.running.facts import without_folders
 from portagpu.cli import user_files
 from portagpu.cli.bench.common import Wanted, perform, run_options
 from portagpu.cli.output import stdout_to_stderr
@@ -39,9 +41,11 @@ def own_kernel(
         module, name = user_files.load(kernel)
         found = user_files.member(module, name)
         right = None if reference is None else user_files.member(module, reference)
+    if reference is not None and not callable(right):
+        raise click.BadParameter(f"{reference} is no function", param_hint="--reference")
     values = dict(map(user_files.constant, arguments))
     threads = None if block is None else user_files.extents(block)
-    perform(
+    run = perform(
         wanted,
         lambda device, options: file.entries(
             found,
@@ -52,5 +56,14 @@ def own_kernel(
             block=threads,
             reference=right,
             options=options,
+            command=_words(kernel, signature=(signature,), argument=arguments, block=(block,), reference=(reference,)),
         ),
     )
+    if any(cell.status is Status.FAILED and cell.role is Role.OURS for cell in run.cells):
+        raise click.ClickException("a launch failed; see the table")
+
+
+def _words(kernel: str, **options: tuple[str | None, ...]) -> tuple[str, ...]:
+    """The command line again, without sizes; of a file in an absolute folder its name, for folders tell of people."""
+    given = ((f"--{name}", value) for name, values in options.items() for value in values if value is not None)
+    return (without_folders(kernel), *(word for pair in given for word in pair))

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
-from portagpu.bench import problems
+from portagpu.bench import problem_sets, problems
+from portagpu.bench.problem_sets import EPILOGUE, ROUTINES, SETS, Scale
 from portagpu.bench.problems import Shape, parse_shape
 from portagpu.bench.routines.tasks import DTYPES as ROUTINE_DTYPES
 from portagpu.bench.suites.gemm import default_sizes as sizes_of
@@ -19,9 +20,6 @@ from portagpu.cli.choices import DEFAULT_PRECISION, Choice
 from portagpu.cli.options import with_options
 from portagpu.cli.shapes import FORM
 from portagpu.device import DeviceRecord
-
-ROUTINES = "blas"
-"""The set of `portagpu.bench.problems` whose members are routines, not products."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,17 +34,22 @@ class Products:
     precisions: tuple[str, ...] = ()  # "" is the default one
     out: str = ""
 
-    def on(self, device: DeviceRecord, default_sizes: tuple[int, ...] | None = None) -> list[Problem]:
-        """The problems for a device: what is not named comes from the sets, or is what the device is measured with."""
+    def on(
+        self, device: DeviceRecord, default_sizes: tuple[int, ...] | None = None, scale: Scale | None = None
+    ) -> list[Problem]:
+        """The problems for a device: what is not named comes from the sets, or is squares of its sizes."""
         assert device.capabilities is not None
+        caps = device.capabilities
         if ROUTINES in self.sets:
             raise click.BadParameter("the set blas has no products", param_hint="--set")
         found: list[Problem] = []
         for name in self.sets:
+            if name == EPILOGUE:
+                continue
             if self.dtypes or self.precisions:
-                found += self._combined(problems.shapes_of(name))
+                found += self._combined(problem_sets.shapes_of(name, caps, scale))
             else:
-                found += [replace(p, out=self.out) for p in problems.named(name, device.capabilities)]
+                found += [replace(p, out=self.out) for p in problem_sets.named(name, caps, scale)]
         shapes = self.shapes
         if not shapes and not self.sets:
             shapes = tuple(map(problems.square, default_sizes or sizes_of(device)))
@@ -129,9 +132,9 @@ _OPTIONS = (
     click.option(
         "--set",
         "sets",
-        type=Choice(tuple(problems.SETS)),
+        type=Choice(tuple(SETS)),
         multiple=True,
-        help="; ".join(f"{name}: {what}" for name, what in problems.SETS.items()),
+        help="; ".join(f"{name}: {what}" for name, what in SETS.items()),
     ),
     click.option("--dtype", "dtypes", type=Choice(DTYPES), multiple=True, help="may be repeated"),
     click.option(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
 
-from portagpu.bench.conditions import Monitor, NoSensors, Reading, Spread, conditions_from_json, summary
+from portagpu.bench.conditions import Monitor, NoSensors, Reading, Spread, summary
 from portagpu.bench.conditions.reading import plausible
-from portagpu.errors import StoreError
 
 NONE = frozenset()
 
@@ -85,47 +83,11 @@ def test_what_cannot_be_true_is_unknown(value):
     assert plausible(temperature_c=value).temperature_c in (None, -1)
 
 
-def test_conditions_are_json_and_come_back():
-    readings = [reading(1000.0, "power cap", power_w=3.0), Reading(idle=True)]
-    for found in (summary(readings, source="X", energy=(12.5, 2.0, 5)), summary([], missing="why")):
-        assert conditions_from_json(json.loads(json.dumps(found.as_json()))) == found
-    assert conditions_from_json(summary(readings).as_json() | {"newer": 1}) == summary(readings)
-
-
 def test_energy_of_one_run_and_mean_power():
     found = summary([], energy=(12.5, 2.0, 5))
     assert (found.joules_per_run, found.mean_power_w) == (2.5, 6.25)
     unknown = summary([], energy=(12.5, 2.0, 0))
     assert unknown.joules_per_run is None and summary([]).joules_per_run is None and summary([]).mean_power_w is None
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"reasons": "power cap"},
-        {"reasons": [1]},
-        {"readings": -1},
-        {"readings": 1.5},
-        {"idle": None},
-        {"energy_j": "much"},
-        {"energy_s": float("nan")},
-        {"energy_runs": True},
-        {"throttled": 1},
-        {"source": None},
-        {"core_clock_mhz": [1, 2, 3]},
-        {"power_w": {"least": 1, "median": 2}},
-        {"temperature_c": {"least": 1, "median": 2, "most": "3"}},
-    ],
-)
-def test_files_that_lie_are_refused(change):
-    with pytest.raises(StoreError, match="no conditions"):
-        conditions_from_json(summary([]).as_json() | change)
-
-
-@pytest.mark.parametrize("value", [None, [], "x", 1, {}, {"readings": 1}])
-def test_other_values_are_refused(value):
-    with pytest.raises(StoreError):
-        conditions_from_json(value)
 
 
 class Meter:

@@ -226,7 +226,7 @@ def test_devices_are_told_by_place_or_name(card):
 
 
 def test_a_library_that_does_not_start_says_so(card):
-    assert level_zero.sensors(Library(starts=1), card(), HERE).missing == "Level Zero does not start"
+    assert level_zero.sensors(Library(starts=1), card(), HERE).missing == "Level Zero does not work: it does not start"
     broken = SimpleNamespace(zesInit=lambda flags: 0)
     assert "Level Zero does not work" in level_zero.sensors(broken, card(), HERE).missing
     assert "no card" in level_zero.sensors(Library(), card(), HERE).missing
