@@ -67,7 +67,7 @@ def test_rows_stand_in_every_report(tmp_path):
     assert [row["status"] for row in rows] == ["measured", "compiled", "compiled"]
     assert "registers 96" in rows[1]["reason"] and rows[1]["platform"] == "compiled offline"
     data = json.loads((tmp_path / "t.html").read_text().partition('id="data">')[2].partition("</script>")[0])
-    assert len(data["compiled"]["lines"]) == 2
+    assert len(data["compiled"]["cells"]) == 2 and len(data["compiled"]["targets"]) == 2
     done = CliRunner().invoke(cli, ["matrix", str(check), "--device", "other"])
     assert "Other (sm_90)" in done.output.replace("\n", "") or "sm_90" in done.output
     assert "gfx1100" not in done.output

@@ -27,6 +27,9 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
+// names of kernels have no spaces where a line could end
+const breakable = (text) => text.split(/(?<=[_-])/).flatMap((part, index) => (index ? [document.createElement("wbr"), part] : [part]));
+
 function digits(value) {
   const size = Math.abs(value);
   if (size >= 1e7 || (size > 0 && size < 1e-3)) return value.toExponential(2);

@@ -2,8 +2,10 @@
 function headings(columns, several) {
   const line = element("tr", {}, heading(null, element("span", { class: "name" }, "Problem")));
   for (const column of columns) {
-    const { letter, short } = data.columns[column];
-    line.append(heading(column, element("span", { class: "letter" }, letter), element("span", { class: "name" }, short)));
+    const { letter, short, title, driver } = data.columns[column];
+    const made = heading(column, element("span", { class: "letter" }, letter), element("small", {}, driver), element("span", { class: "name" }, short));
+    made.title = title;
+    line.append(made);
   }
   if (several) line.append(heading("portability", element("span", { class: "name" }, "Portability")));
   byId("matrix").tHead.replaceChildren(line);
@@ -23,7 +25,9 @@ function sortBy(key) {
   const first = key !== null; // numbers begin with the largest
   state.falling = state.sort === key ? !state.falling : first;
   state.sort = key;
-  draw();
+  closeTip();
+  drawTable(left.rows, left.columns);
+  tellStatus();
   const pressed = [...byId("matrix").tHead.rows[0].cells].find((one) => one.dataset.key === (key === null ? "problem" : String(key)));
   pressed?.querySelector("button").focus({ preventScroll: true });
 }
@@ -31,7 +35,7 @@ function sortBy(key) {
 function ordered(rows, columns) {
   const sign = state.falling ? -1 : 1;
   if (state.sort === null) return state.falling ? [...rows].reverse() : rows;
-  const value = (row) => (state.sort === "portability" ? rowPortability(row, columns) : grid[row][state.sort]?.figures[state.view].value ?? null);
+  const value = (row) => (state.sort === "portability" ? lineOf(row, columns).metric : grid[row][state.sort]?.figures[state.view].value ?? null);
   const keyed = rows.map((row) => [row, value(row)]);
   keyed.sort(([a, x], [b, y]) => (x === null) - (y === null) || sign * (x - y) || a - b);
   return keyed.map(([row]) => row);
@@ -67,43 +71,57 @@ function cell(place, row, columns) {
     const spread = spreadOf(figure);
     if (spread) button.append(element("small", {}, spread));
   }
-  explain(button, place);
+  panels.set(button, () => describe(place));
   return element("td", {}, button);
 }
 
 function rowHeading(row) {
   const { name, arithmetic, size, unit, remark } = data.rows[row];
   const second = [size, ...(data.views[state.view].key === "rate" ? [unit] : []), remark].filter(Boolean).join(" · ");
-  return element("th", { scope: "row" }, element("b", {}, name), arithmetic ? ` ${arithmetic}` : "", element("small", {}, second));
+  return element("th", { scope: "row" }, element("b", {}, ...breakable(name)), arithmetic ? ` ${arithmetic}` : "", element("small", {}, second));
+}
+
+// lines are made once for a view and its devices: sorting and filtering only place them
+const made = { of: "", lines: new Map() };
+
+function lineOf(row, columns) {
+  const of = `${state.view}/${columns}`;
+  if (made.of !== of) { made.of = of; made.lines.clear(); }
+  if (!made.lines.has(row)) {
+    const line = element("tr", {}, rowHeading(row), ...columns.map((column) => cell(grid[row][column], row, columns)));
+    const metric = columns.length > 1 ? rowPortability(row, columns) : null;
+    if (columns.length > 1) line.append(element("td", { class: "portability" }, metric === null ? "–" : metric.toFixed(2)));
+    made.lines.set(row, { line, metric });
+  }
+  return made.lines.get(row);
+}
+
+function groupLine(suite, count, columns) {
+  const label = `${suite} · ${count} problem${count > 1 ? "s" : ""}`;
+  return element("tr", { class: "group" }, element("th", { scope: "rowgroup" }, label), element("td", { colspan: String(columns.length + (columns.length > 1 ? 1 : 0)) }));
 }
 
 function drawTable(rows, columns) {
   const table = byId("matrix");
   const several = columns.length > 1;
-  const view = data.views[state.view];
   headings(columns, several);
+  table.style.setProperty("--columns", String(columns.length + (several ? 1 : 0)));
+  const counts = new Map();
+  for (const row of rows) counts.set(data.rows[row].suite, (counts.get(data.rows[row].suite) ?? 0) + 1);
   const lines = [];
   let suite = null;
-  const buttons = [];
   for (const row of ordered(rows, columns)) {
     if (state.sort === null && data.rows[row].suite !== suite) {
       suite = data.rows[row].suite;
-      const mine = rows.filter((one) => data.rows[one].suite === suite);
-      const label = `${suite} · ${mine.length} problem${mine.length > 1 ? "s" : ""}`;
-      lines.push(element("tr", { class: "group" }, element("th", { scope: "rowgroup" }, label), element("td", { colspan: String(columns.length + (several ? 1 : 0)) })));
+      lines.push(groupLine(suite, counts.get(suite), columns));
     }
-    const line = element("tr", {}, rowHeading(row), ...columns.map((column) => cell(grid[row][column], row, columns)));
-    if (several) {
-      const metric = rowPortability(row, columns);
-      line.append(element("td", { class: "portability" }, metric === null ? "–" : metric.toFixed(2)));
-    }
-    buttons.push(...line.querySelectorAll("button.cell"));
-    lines.push(line);
+    lines.push(lineOf(row, columns).line);
   }
   if (!lines.length) lines.push(element("tr", {}, element("td", { class: "empty", colspan: String(columns.length + 2) }, "No problem is left by these filters.")));
   table.tBodies[0].replaceChildren(...lines);
-  rove(table.tBodies[0], buttons, columns.length);
-  table.tFoot.replaceChildren(...(view.share ? [footer(rows, columns, several)] : []));
+  roveTable(table.tBodies[0]);
+  table.tFoot.replaceChildren(...(data.views[state.view].share ? [footer(rows, columns, several)] : []));
+  clearHeadings(table);
 }
 
 function footer(rows, columns, several) {
