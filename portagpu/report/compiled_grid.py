@@ -44,13 +44,34 @@ def kernels(rows: Sequence[CompiledRow]) -> list[Kernel]:
         named = (row.group, row.kernel, row.signature, row.case)
         seen[named, row.where] += 1
         lines.setdefault((*named, seen[named, row.where]), []).append(row)
+    _join_failed(lines)
     several = Counter((group, kernel, case) for group, kernel, _, case, _ in lines)
     made = []
     for (group, kernel, signature, case, number), found in lines.items():
-        told = [case.removeprefix(f"{group} "), signature if not case or several[group, kernel, case] > 1 else ""]
+        key = (group, kernel, case)
+        short = case.removeprefix(f"{group} ")
+        if kernel in ("", case):
+            kernel, short = short, ""
+        told = [short, signature if not case or several[key] > 1 else ""]
         told += [f"#{number}"] if number > 1 else []
-        made.append(Kernel(name=kernel or case, detail=" ".join(filter(None, told)), group=group, rows=tuple(found)))
+        made.append(Kernel(name=kernel, detail=" ".join(filter(None, told)), group=group, rows=tuple(found)))
     return made
+
+
+def _join_failed(lines: dict[tuple[Any, ...], list[CompiledRow]]) -> None:
+    """Put what was never compiled, and so has the case's name alone, into the line of its case."""
+    for key, found in [*lines.items()]:
+        group, kernel, signature, case, _ = key
+        if signature or not case or kernel not in ("", case):
+            continue
+        others = [other for other in lines if other != key and (other[0], other[3]) == (group, case)]
+        for row in [*found]:
+            free = next((one for one in others if all(known.where != row.where for known in lines[one])), None)
+            if free is not None:
+                lines[free].append(row)
+                found.remove(row)
+        if not found:
+            del lines[key]
 
 
 __all__ = ["Kernel", "Target", "kernels", "targets"]

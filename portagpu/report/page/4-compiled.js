@@ -58,7 +58,7 @@ function drawCompiled() {
   });
   const { sort, falling } = compiledState;
   const value = (kernel) => (sort === null ? kernel : compiledGrid[kernel][sort] && Number.parseInt(compiledGrid[kernel][sort].main, 10));
-  const known = (one) => one !== null && !Number.isNaN(one);
+  const known = Number.isFinite;
   found.sort((a, b) => known(value(b)) - known(value(a)) || (falling ? -1 : 1) * (known(value(a)) ? value(a) - value(b) : 0) || a - b);
   const line = element("tr", {}, compiledHeading(null, element("span", { class: "name" }, "Kernel")));
   targets.forEach(({ code, title, compiler }, index) => {
