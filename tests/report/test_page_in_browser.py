@@ -232,6 +232,32 @@ def test_arrows_stay_in_their_column_and_in_view(browser, matrix, tmp_path):
     visit.close()
 
 
+def test_lines_of_a_large_table_come_as_they_are_scrolled_to(browser, tmp_path):
+    cells = [cell(1.0 + n / 1000, work={"size": str(n), "flops": 1e9 + n}) for n in range(700)]
+    (tmp_path / "a.html").write_text(html_text(merge([run(*cells)])))
+    visit = Visit(browser, tmp_path / "a.html")
+    page = visit.page
+    lines = page.locator("#matrix tbody tr:not(.rest)")
+    assert lines.count() == 200 and page.locator("#matrix").get_attribute("aria-rowcount") == "702"
+    page.locator("#matrix-section .scroll").evaluate("box => { box.scrollTop = box.scrollHeight; }")
+    page.wait_for_function("document.querySelectorAll('#matrix tbody tr').length > 300")
+    page.locator("#matrix thead button").nth(1).click()
+    assert lines.count() == 200 and "1" in lines.nth(0).locator(".cell").inner_text()
+    page.locator("#matrix .cell").first.focus()
+    for _ in range(25):
+        page.keyboard.press("PageDown")
+    assert lines.count() == 400
+    page.keyboard.press("Control+End")
+    assert lines.count() == 700 and page.locator("#matrix .rest").count() == 0
+    assert page.evaluate("document.activeElement.closest('tr').rowIndex") == 700
+    page.get_by_label("Find a problem").fill("699")
+    assert lines.count() == 1
+    page.get_by_role("button", name="Reset").click()
+    page.get_by_role("button", name="Show 501 more lines").click()
+    assert lines.count() == 701
+    visit.close()
+
+
 def test_compiled_kernels(page):
     table = page.locator("#compiled-table")
     heads = table.locator("thead th")

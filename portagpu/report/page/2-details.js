@@ -170,12 +170,15 @@ function further(from, key, whole) {
   return { ArrowRight: inLine[at + 1], ArrowLeft: inLine[at - 1], Home: all[0], End: all.at(-1) }[key];
 }
 
-function roveTable(body) {
+// ``more`` adds lines that are not there yet
+function roveTable(body, more = () => {}) {
   for (const one of body.querySelectorAll('.cell[tabindex="0"]')) one.setAttribute("tabindex", "-1");
   body.querySelector(".cell")?.setAttribute("tabindex", "0");
   body.onkeydown = (event) => {
     const from = event.target.closest(".cell");
     if (!from || !/^(Arrow|Page|Home|End)/.test(event.key)) return;
+    if (event.ctrlKey && event.key === "End") more(Infinity);
+    if (/Down$/.test(event.key) && from.closest("tr").rowIndex + 12 > body.rows.length) more();
     move(event, body, further(from, event.key, event.ctrlKey));
   };
 }

@@ -117,6 +117,7 @@ for (const id of ["matrix", "roofline", "compiled"]) explain(byId(id));
 if (data.compiled.cells.length) setUpCompiled();
 if (data.cells.length) {
   setUp();
+  showWhatIsScrolledTo();
   for (const id of ["facts", "matrix-section", "roofline-section", "cascade-section"]) byId(id).hidden = false;
   draw();
   narrow.addEventListener("change", draw);
