@@ -42,11 +42,12 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
-    """The first column. ``groups``: what several lines have in common, or "", for each line."""
+    """The first column. ``groups``: what several lines have in common, or "", for each line; ``styles``: Rich's."""
 
     heading: str
     texts: Sequence[str]
     groups: Sequence[str] = ()
+    styles: Sequence[str] = ()
 
     @property
     def order(self) -> list[int]:
@@ -97,7 +98,7 @@ def _folds(series: Sequence[Series], room: int) -> Iterator[list[Series]]:
 
 def _table(title: str, names: Names, series: Sequence[Series], room: int) -> Table:
     width = names.width(room - sum(one.width for one in series))
-    table = Table(title=plain(title), **_STYLE)
+    table = Table(title=plain(title) if title else None, **_STYLE)
     table.add_column(names.heading, no_wrap=True)
     for one in series:
         justify: Any = "left" if one.left else "right"
@@ -108,8 +109,16 @@ def _table(title: str, names: Names, series: Sequence[Series], room: int) -> Tab
         if names.groups and names.groups[number] != group:
             group = names.groups[number]
             table.add_row(plain("\n".join(wrapped(group, width))), style="bold")
-        table.add_row(plain("\n".join(wrapped(name, width))), *(plain(one.texts[number]) for one in series))
+        table.add_row(
+            plain("\n".join(wrapped(name, width))),
+            *(plain(one.texts[number]) for one in series),
+            style=_style(names, number),
+        )
     return table
+
+
+def _style(names: Names, number: int) -> str:
+    return names.styles[number] if names.styles else ""
 
 
 def wrapped(text: str, width: int) -> list[str]:
