@@ -181,6 +181,8 @@ def test_tooltips_by_pointer_and_keyboard(page):
         "portagpu bench --filter",
     ):
         assert part in text
+    command, panel = tip.locator("code").bounding_box(), tip.bounding_box()
+    assert command["y"] + command["height"] <= panel["y"] + panel["height"] <= 900  # it is not below the panel's end
     assert tip.get_attribute("role") == "tooltip" and first.get_attribute("aria-describedby") == "tip"
     page.mouse.move(2, 2)
     assert tip.is_hidden()

@@ -32,9 +32,9 @@ function describe(place) {
     }
   });
   for (const [name, text] of place.details) if (say(name) !== "repeat") add(say(name), say(text));
-  made.push(list);
   const repeat = place.details.find(([name]) => say(name) === "repeat");
-  if (repeat) made.push(element("code", {}, say(repeat[1])));
+  if (repeat) made.push(element("code", {}, say(repeat[1]))); // before the list: a panel that is too tall ends below
+  made.push(list);
   return { made, command: repeat ? say(repeat[1]) : "" };
 }
 
