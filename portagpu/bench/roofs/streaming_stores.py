@@ -2,6 +2,7 @@
 
 An ordinary store reads its line first, so that a write moves twice what it is counted as. Clang's built-in function
 for such stores is no part of OpenCL C; compilers of CPUs that rest on clang have it, and the others refuse the text.
+The memory is NumPy's, which asks for huge pages, as drivers do not for their buffers.
 """
 
 from __future__ import annotations
@@ -29,12 +30,9 @@ __kernel void stream(%(parameters)s__global float16 *c, const uint steps) {
         __builtin_nontemporal_store(%(value)s, c + i);
 }
 """
+_PAGE = 4096
 _SOURCE = "__global const float16 *restrict "
-_STREAMS = {
-    "copy": ("a",),
-    "write": (),
-    "triad": ("a", "b"),
-}
+_STREAMS = {"copy": ("a",), "write": (), "triad": ("a", "b")}
 _VALUES = {"copy": "a[i]", "write": f"(float16)({FILL}f)", "triad": f"a[i] + b[i] * (float16)({SCALAR}f)"}
 
 
@@ -46,13 +44,22 @@ def candidate(name: str, form: Form, a: Array, b: Array, context: Context) -> Ca
     parameters = "".join(f"{_SOURCE}{label}, " for label in _STREAMS[name])
     text = _TEXT % {"parameters": parameters, "value": _VALUES[name]}
     items = ((a.size // form.block * form.threads,), (form.threads,))
-    arguments = (*sources, np.empty_like(a), np.uint32(form.steps))
+    arguments = (*map(_aligned, sources), _aligned(np.zeros_like(a)), np.uint32(form.steps))
     place = context.cl_context, context.device.cl_device
     try:
-        enqueue, wait, fetch = kernel_on_arrays(*place, text, "stream", arguments, items)
+        enqueue, wait, fetch = kernel_on_arrays(*place, text, "stream", arguments, items, in_place=True)
     except DeviceError:
         return None
     return Candidate(text=f"{form.text}, stores past the caches", run=_both(enqueue, wait), fetch=lambda: fetch()[-1])
+
+
+def _aligned(array: Array) -> Array:
+    """A copy that begins with a page: such stores need addresses that are multiples of their vectors' size."""
+    room = np.empty(array.nbytes + _PAGE, np.uint8)
+    begin = -room.ctypes.data % _PAGE
+    found = room[begin : begin + array.nbytes].view(array.dtype)
+    found[:] = array
+    return found
 
 
 def _both(enqueue: Callable[[], Any], wait: Callable[[], None]) -> Callable[[], None]:
