@@ -14,6 +14,8 @@ LIMIT = 2000  # characters of one text
 def visible(text: str, limit: int = LIMIT) -> str:
     """One line without characters that steer a terminal or hide: they become backslash escapes."""
     cut = text if len(text) <= limit else text[: limit - 3] + "..."
+    if cut.isprintable():  # as nearly all are; it is quick to tell
+        return cut
     return "".join(_escaped(c) if unicodedata.category(c) in _UNSAFE else c for c in cut)
 
 

@@ -21,6 +21,7 @@ from portagpu.report.page import html_text
 from portagpu.report.reading import load_all
 from portagpu.report.selection import select, select_compiled
 from portagpu.report.spreadsheet import csv_text
+from portagpu.report.terminal_compiled import show_compiled
 from portagpu.report.views import VIEWS, View
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -109,7 +110,7 @@ def _show(found: Matrix, compiled: Sequence[CompiledRow], view: View | None) -> 
         terminal.show_devices(console, found)
     else:
         terminal.show_view(console, found, view)
-    terminal.show_compiled(console, compiled)
+    show_compiled(console, compiled)
 
 
 def _made(

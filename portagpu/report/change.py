@@ -77,7 +77,7 @@ def _verdict(low: float, high: float, limit: float) -> Verdict:
 
 def _error(samples: Samples, rounds: int, seed: int) -> float:
     """The standard error of the logarithm of the median."""
-    drawn = np.log(resampled_medians(samples, np.random.default_rng(seed)))
+    drawn = np.log(resampled_medians(samples, seed))
     return float(drawn.std()) * math.sqrt(rounds / (rounds - 1))
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from portagpu.bench.records.cell import Cell, Role, Status
 from portagpu.bench.records.run import Run
 from portagpu.errors import StoreError
 from portagpu.report.change import LEAST_EFFECT, LEVEL, Change, Verdict, change
+from portagpu.report.controls import controlled
 from portagpu.report.metrics import NOT_RUN
 
 _CLOCKS = 0.05
@@ -64,10 +65,29 @@ def compare(old: Run, new: Run, effect: float = LEAST_EFFECT, level: float = LEV
     """Compare what two runs have in common. Raises `StoreError` if no cell is in both."""
     numbers = _devices(old, new)
     before, after = (_by_key(run, names) for run, names in ((old, numbers[0]), (new, numbers[1])))
-    found = [*_pairs(before, after, old, new, effect, level)]
+    found = _controlled([*_pairs(before, after, old, new, effect, level)])
     if not any(cell.old is not None and cell.new is not None for cell in found):
         raise StoreError("no cell is in both files", hint="compare runs of the same suites on the same device")
     return Comparison(cells=tuple(found), effect=effect, level=level)
+
+
+def _controlled(found: list[Compared]) -> list[Compared]:
+    """The same, where ours are judged by what became of others' in their problem, too."""
+    others: dict[Key, list[tuple[str, Change]]] = {}
+    for one in found:
+        if one.cell.role in (Role.VENDOR, Role.PEER):
+            others.setdefault(_problem(one), []).append((one.cell.name, one.change))
+    return [
+        replace(one, change=controlled(one.change, others.get(_problem(one), [])))
+        if one.cell.role is Role.OURS
+        else one
+        for one in found
+    ]
+
+
+def _problem(one: Compared) -> Key:
+    work = one.cell.workload
+    return one.cell.device, work.suite, work.name, work.arithmetic, work.size, one.cell.memory, one.cell.caches
 
 
 def _devices(old: Run, new: Run) -> tuple[list[Key], list[Key]]:

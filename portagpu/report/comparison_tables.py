@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from portagpu.escaping import for_markdown, visible
+from portagpu.escaping import for_markdown
 from portagpu.report.change import Verdict
 from portagpu.report.comparison import Compared, Comparison
 from portagpu.report.matrix import Row
+from portagpu.report.terminal_sheet import Names, Series, draw, plain
 from portagpu.report.text import number
 from portagpu.report.views import rate_of
 
@@ -29,7 +28,7 @@ HEADINGS = (
     "interval",
     "reason",
 )
-_SHOWN = ("verdict", "problem", "implementation", "new / old time", "interval", "reason")
+_SHORT = 10  # characters of an implementation or a reason; what is longer is a note below
 _ORDER = (*(Verdict.SLOWER, Verdict.LOST, Verdict.FASTER, Verdict.UNSURE, Verdict.REFUSED, Verdict.SAME), *Verdict)
 _STYLES = {
     Verdict.SLOWER: "bold red",
@@ -107,19 +106,35 @@ def json_text(found: Comparison) -> str:
 
 
 def show(console: Console, found: Comparison) -> None:
-    """A table of what is not SAME, and the counts."""
-    table = Table(title_justify="left")
-    for name in _SHOWN:
-        table.add_column(name, overflow="fold")
-    shown = [texts for texts in lines(found) if texts[0] != Verdict.SAME.value]
-    for texts in shown:
-        told = dict(zip(HEADINGS, texts, strict=True))
-        style = _STYLES.get(Verdict(told["verdict"]), "")
-        cells = [Text(visible(told[name])) for name in _SHOWN[1:]]
-        table.add_row(Text(told["verdict"], style=style), *cells)
+    """A table of what is not SAME, what implementations and reasons are, and the counts."""
+    every = [dict(zip(HEADINGS, texts, strict=True)) for texts in lines(found)]
+    shown = [told for told in every if told["verdict"] != Verdict.SAME.value]
+    notes: list[str] = []
     if shown:
-        console.print(table)
-    console.print(Text(visible(summary_text(found))), soft_wrap=True)
+        names = Names(
+            heading="problem",
+            texts=[told["problem"] for told in shown],
+            groups=[told["device"] for told in shown],
+            styles=[_STYLES.get(Verdict(told["verdict"]), "") for told in shown],
+        )
+        series = [Series(heading="verdict", texts=[told["verdict"] for told in shown], left=True)]
+        series.append(Series(heading="of", texts=[_noted(told["implementation"], notes) for told in shown], left=True))
+        for heading, name in (("new/old", "new / old time"), ("interval", "interval")):
+            series.append(Series(heading=heading, texts=[told[name] for told in shown], needed=name != "interval"))
+        series.append(Series(heading="why", texts=[_noted(told["reason"], notes) for told in shown], left=True))
+        draw(console, "", names, series)
+        for number_of, note in enumerate(notes, 1):
+            console.print(plain(f"({number_of}) {note}"), soft_wrap=True)
+    console.print(plain(summary_text(found)), soft_wrap=True)
+
+
+def _noted(text: str, notes: list[str]) -> str:
+    """A short text, or the number of the note that has it."""
+    if len(text) <= _SHORT:
+        return text
+    if text not in notes:
+        notes.append(text)
+    return f"({notes.index(text) + 1})"
 
 
 __all__ = ["HEADINGS", "json_text", "lines", "markdown", "show", "summary_text"]

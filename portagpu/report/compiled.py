@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,39 @@ _HEAD = 4096  # bytes in which such a file says what it is
 _LARGEST = 2**48
 
 
+class Kind(Enum):
+    """What a reader wants to know first."""
+
+    FITS = "fits"
+    SPILLS = "spills"
+    FAILED = "failed"  # no program, or one that breaks what was required
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledRow:
-    """A kernel for a target: the texts of `HEADINGS`, its group, and whether it may stay as it is."""
+    """A kernel for a target: the texts of `HEADINGS`, and of what tables of many kernels are made.
+
+    ``ok``: it may stay as it is. ``share``: subgroups that a compute unit holds, of the most possible. ``brief``: two
+    texts for a cell, which are registers or status, and occupancy or spills.
+    """
 
     ok: bool
     group: str
+    target: str
+    title: str
+    compiler: str
+    kernel: str
+    signature: str
+    case: str
+    kind: Kind
+    share: float | None
+    brief: tuple[str, str]
     texts: tuple[str, ...]
+
+    @property
+    def where(self) -> tuple[str, str, str]:
+        """Target and compiler."""
+        return self.target, self.title, self.compiler
 
 
 def is_check(path: Path) -> bool:
@@ -69,19 +96,44 @@ def _row(result: Any) -> CompiledRow:
         raise ValueError("a result's ok is no truth value")
     figures = _object(result, "figures")
     compiler = _object(result, "compiler")
-    kernel = f"{_text(result, 'kernel')}{_text(result, 'signature')}"
+    named = {name: _text(result, name) for name in ("group", "target", "title", "kernel", "signature", "case")}
+    named["compiler"] = f"{_text(compiler, 'name')} {_text(compiler, 'version')}".strip()
     texts = (
-        f"{_text(result, 'title')} ({_text(result, 'target')})",
-        f"{_text(compiler, 'name')} {_text(compiler, 'version')}".strip() or "-",
-        kernel,
-        _text(result, "case"),
+        f"{named['title']} ({named['target']})",
+        named["compiler"] or "-",
+        f"{named['kernel']}{named['signature']}",
+        named["case"],
         _status(result),
         _count(figures, "registers"),
         _spills(figures),
         _bytes(figures, "local_bytes"),
         _occupancy(figures),
     )
-    return CompiledRow(ok=ok, group=_text(result, "group"), texts=texts)
+    kind = _kind(result, ok, texts[6])
+    return CompiledRow(
+        ok=ok, kind=kind, share=_share(figures), brief=_brief(result, figures, kind, texts[6]), texts=texts, **named
+    )
+
+
+def _kind(result: Mapping[str, Any], ok: bool, spills: str) -> Kind:
+    if _text(result, "status") == "compiled" and spills not in ("-", "none"):
+        return Kind.SPILLS
+    return Kind.FITS if ok and _text(result, "status") == "compiled" else Kind.FAILED
+
+
+def _share(figures: Mapping[str, Any]) -> float | None:
+    occupancy, slots = _count(figures, "occupancy"), _count(figures, "slots")
+    return min(1.0, int(occupancy) / int(slots)) if occupancy != "-" and slots not in ("-", "0") else None
+
+
+def _brief(result: Mapping[str, Any], figures: Mapping[str, Any], kind: Kind, spills: str) -> tuple[str, str]:
+    registers, occupancy = _count(figures, "registers"), _count(figures, "occupancy")
+    if kind is Kind.FAILED and _text(result, "status") != "compiled":
+        return _text(result, "status"), ""
+    slots = _count(figures, "slots")
+    held = "" if occupancy == "-" else f"{occupancy}{f' of {slots}' if slots != '-' else ''}"
+    under = {Kind.SPILLS: f"spills {spills}", Kind.FAILED: "not as required", Kind.FITS: held}[kind]
+    return registers if registers != "-" else _text(result, "status"), under
 
 
 def _status(result: Mapping[str, Any]) -> str:
@@ -146,4 +198,4 @@ def _count(values: Mapping[str, Any], name: str) -> str:
     return str(found)
 
 
-__all__ = ["HEADINGS", "NUMBERS", "CompiledRow", "is_check", "load"]
+__all__ = ["HEADINGS", "NUMBERS", "CompiledRow", "Kind", "is_check", "load"]

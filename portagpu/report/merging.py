@@ -162,7 +162,7 @@ def _worth(made: Place) -> int:
 def _order(row: Row) -> tuple[Any, ...]:
     work = row.workload
     amount = work.flops or work.nbytes or 0.0
-    natural = [(int(part[:18]), "") if part.isdigit() else (-1, part) for part in re.split(r"([0-9]+)", work.size)]
+    natural = [(int(part[:18]), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", work.size)]
     return (work.suite, work.name, work.arithmetic, row.memory.value, row.caches.value, amount, natural)
 
 

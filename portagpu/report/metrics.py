@@ -131,8 +131,13 @@ def _implementations(matrix: Matrix, rows: Sequence[int]) -> list[tuple[str, Rol
 
 
 def _has(matrix: Matrix, row: int, implementation: str) -> bool:
+    """Whether it is a problem of an implementation's: what another than ours supports nowhere is none."""
     places = (one for one in matrix.row_places(row) if one is not None)
-    return any(cell.implementation == implementation for one in places for cell in one.cells)
+    return any(
+        cell.implementation == implementation and (cell.role is Role.OURS or cell.status is not Status.UNSUPPORTED)
+        for one in places
+        for cell in one.cells
+    )
 
 
 def _cascade(name: str, role: Role, problems: int, efficiencies: list[float]) -> Cascade:

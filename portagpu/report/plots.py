@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ FORMATS = (".png", ".svg")
 _COLOURS = ("#0b5fb0", "#d55e00", "#18794e", "#8f2a8c", "#9a7b00", "#4d5a6b")
 _MARKERS = ("o", "s", "^", "D", "X", "v")
 _MOST_BARS = 400
+_APART = 2.0  # between rates of memory that both have a line
 _FIXED = {"Date": None}  # the same data make the same file
 
 
@@ -105,7 +106,7 @@ def _roofline(figure: Any, matrix: Matrix, view: View) -> None:
 def _points(matrix: Matrix, column: int) -> list[tuple[Place, float, float]]:
     made = []
     for one in matrix.column_places(column):
-        if one is not None and one.ours is not None and one.ours.seconds is not None:
+        if one is not None and not one.row.is_roof and one.ours is not None and one.ours.seconds is not None:
             work = one.row.workload
             if work.intensity is not None and work.flops is not None:
                 made.append((one, work.intensity, work.flops / one.ours.seconds / 1e9))
@@ -119,7 +120,7 @@ def _one_roofline(axes: Any, column: Column, points: list[tuple[Place, float, fl
     left, right = min(intensities) / 2, 4 * max(intensities)
     top = max([rate / 1e9 for rate in column.roofs.peaks.values()] + [y for *_, y in points])
     _draw_peaks(axes, column, left, right)
-    for name, rate in column.roofs.levels.items():
+    for name, rate in apart(column.roofs.levels):
         line = {"color": "#222222", "linewidth": 1.5} if name == "copy" else {"color": "#666666", "linestyle": "--"}
         end = min(right, top / (rate / 1e9))
         if end > left:
@@ -127,6 +128,7 @@ def _one_roofline(axes: Any, column: Column, points: list[tuple[Place, float, fl
             place = left * (end / left) ** 0.08
             label = f"{'memory' if name == 'copy' else _text(name, 40)} {number(rate / 1e9)} GB/s"
             style = {"fontsize": 7, "rotation_mode": "anchor", "transform_rotates_text": True, "clip_on": True}
+            style |= {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.6}}
             angle = math.degrees(math.atan(rate / 1e9))  # of the line in numbers, which the axes turn to the shown one
             axes.text(place, place * 1.3 * rate / 1e9, label, rotation=angle, **style)
     for index, suite in enumerate(suites):
@@ -139,6 +141,16 @@ def _one_roofline(axes: Any, column: Column, points: list[tuple[Place, float, fl
     axes.set_title(_short(column.title))
     axes.grid(color="#e4e8ee", linewidth=0.7)
     axes.legend(frameon=False, fontsize=8, loc="lower right")
+
+
+def apart(levels: Mapping[str, float]) -> list[tuple[str, float]]:
+    """The memory, the fastest level, and those between that are far enough from others for a label."""
+    order = sorted(levels.items(), key=lambda item: (item[0] != "copy", -item[1]))
+    kept: list[tuple[str, float]] = []
+    for name, rate in order:
+        if all(max(rate, other) > _APART * min(rate, other) for _, other in kept):
+            kept.append((name, rate))
+    return kept
 
 
 def _draw_peaks(axes: Any, column: Column, left: float, right: float) -> None:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from portagpu.bench.records.run import Run
-from portagpu.escaping import visible
 from portagpu.report import published
-from portagpu.report.compiled import HEADINGS, CompiledRow
-from portagpu.report.matrix import Column, Matrix, Place
+from portagpu.report.matrix import Column, Matrix, Place, Row
 from portagpu.report.merging import merge
 from portagpu.report.metrics import row_portability, summary
+from portagpu.report.terminal_sheet import Names, Series, draw, draw_folded, plain
 from portagpu.report.text import absent, figure_text, letter, mark, number, peak_text
 from portagpu.report.views import VIEWS, View, rate_of
 
-_STYLE: dict[str, Any] = {"box": SIMPLE_HEAD, "padding": (0, 1, 0, 0), "pad_edge": False}
+_OPTIONAL = ("roof", "error")
+_LONG = 14  # characters of what stands in place of a figure
 
 
 def show(console: Console, run: Run) -> None:
@@ -34,72 +30,74 @@ def show_devices(console: Console, matrix: Matrix) -> None:
     for column, found in enumerate(matrix.columns):
         places = [one for one in matrix.column_places(column) if one is not None]
         if places:
-            console.print(_device_table(found, places, notes))
+            _device_table(console, found, places, notes)
         if roofs := roofs_text(found):
-            console.print(_plain(roofs), soft_wrap=True)
-    for index, name in enumerate(notes, 1):
-        console.print(_plain(f"({index}) {name}"), soft_wrap=True)
+            console.print(plain(roofs), soft_wrap=True)
+    _print_notes(console, notes)
     for remark in published.remarks(matrix):
-        console.print(_plain(remark), soft_wrap=True)
+        console.print(plain(remark), soft_wrap=True)
 
 
 def show_view(console: Console, matrix: Matrix, view: View) -> None:
-    """Problems by devices."""
+    """Problems by devices, in as many tables as the devices take."""
     several = len(matrix.columns) > 1
-    names = {column.title: letter(index) for index, column in enumerate(matrix.columns)}
-    title = f"{view.title}{f', {view.unit}' if view.unit else ''}"
-    table = Table(title=title, title_justify="left", **_STYLE)
-    table.add_column("problem", overflow="fold", min_width=24)
-    if not view.unit and not view.share:
-        table.add_column("unit")
-    for column in matrix.columns:
-        table.add_column(names[column.title] if several else _plain(column.title), justify="right", overflow="fold")
+    notes: list[str] = []
+    series = []
+    for index, column in enumerate(matrix.columns):
+        places = matrix.column_places(index)
+        texts = ["" if one is None else _figure(one, view, notes) for one in places]
+        series.append(Series(heading=letter(index) if several else "", texts=texts))
+        if not several:
+            console.print(plain(column.title), soft_wrap=True)
     if several:
-        table.add_column("portability", justify="right")
-    for index, row in enumerate(matrix.rows):
-        places = matrix.row_places(index)
-        texts = [row.label, *([] if view.unit or view.share else [row.workload.unit.value])]
-        texts += ["" if one is None else figure_text(view.of(one), view) + mark(one.ours) for one in places]
-        if several:
-            metric = row_portability(places, view)
-            texts.append("-" if metric is None else f"{metric:.2f}")
-        table.add_row(*map(_plain, texts))
-    console.print(table)
-    for column in matrix.columns if several else ():
-        console.print(_plain(f"{names[column.title]}: {column.title}"), soft_wrap=True)
+        metrics = [row_portability(matrix.row_places(row), view) for row in range(len(matrix.rows))]
+        texts = ["-" if metric is None else f"{metric:.2f}" for metric in metrics]
+        series.append(Series(heading="P", texts=texts))
+    names = Names(
+        heading="problem",
+        texts=[row.workload.path for row in matrix.rows],
+        groups=_groups(matrix.rows, unit=not view.unit and not view.share),
+    )
+    draw_folded(console, f"{view.title}{f', {view.unit}' if view.unit else ''}", names, series)
+    if several:
+        console.print(plain("P: our performance portability, the harmonic mean of efficiencies"), soft_wrap=True)
+    for index, column in enumerate(matrix.columns if several else ()):
+        console.print(plain(f"{letter(index)}: {column.title}"), soft_wrap=True)
+    _print_notes(console, notes)
     if view.share and (told := published.summary_text(summary(matrix.places.values(), view), view.title)):
-        console.print(_plain(told), soft_wrap=True)
+        console.print(plain(told), soft_wrap=True)
 
 
-def show_compiled(console: Console, rows: Sequence[CompiledRow]) -> None:
-    """Kernels that were only compiled."""
-    if not rows:
-        return
-    table = Table(title="compiled for hardware that was not there", title_justify="left")
-    for heading in HEADINGS:
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(*map(_plain, row.texts), style="" if row.ok else "bold")
-    console.print(table)
+def _figure(place: Place, view: View, notes: list[str]) -> str:
+    """A figure; what stands in its place is a number of the notes where it is long."""
+    figure = view.of(place)
+    text = f"{figure_text(figure, view)}{mark(place.ours)}"
+    return f"({_note(text, notes)})" if figure.value is None and len(text) > _LONG else text
 
 
-def _device_table(column: Column, places: list[Place], notes: list[str]) -> Table:
+def _groups(rows: Sequence[Row], *, unit: bool) -> list[str]:
+    """What lines of a suite have in common: the suite, the unit, and what is not as for most."""
+    found = [", ".join((row.workload.suite, *([row.remark] if row.remark else []))) for row in rows]
+    return [f"{told}: {row.workload.unit.value}" for told, row in zip(found, rows, strict=True)] if unit else found
+
+
+def _device_table(console: Console, column: Column, places: list[Place], notes: list[str]) -> None:
     """Rates beside the library's; what is longer than a word stands in the notes below, by its number."""
     lines = [_device_line(place, notes) for place in places]
-    headings = ("problem", "", "ours", "library's", "ratio", "roof", "error", "by")
-    kept = [
-        n for n, name in enumerate(headings) if name not in ("roof", "error") or any(one[n] != "-" for one in lines)
+    headings = ("ours", "library's", "ratio", "by", "roof", "error")
+    series = [
+        Series(heading=name, texts=[line[n] for line in lines], left=name == "by", needed=name not in _OPTIONAL)
+        for n, name in enumerate(headings)
+        if name not in _OPTIONAL or any(line[n] != "-" for line in lines)
     ]
-    table = Table(title=_plain(column.title), title_justify="left", caption_justify="left", **_STYLE)
-    for heading in (headings[n] for n in kept):
-        left = heading in ("problem", "", "by")
-        least = 20 if heading == "problem" else None
-        table.add_column(heading, min_width=least, justify="left" if left else "right", overflow="fold")
-    if "error" in (headings[n] for n in kept):
-        table.caption = "error: the largest, relative to the tolerance"
-    for line in lines:
-        table.add_row(*(_plain(line[n]) for n in kept))
-    return table
+    names = Names(
+        heading="problem",
+        texts=[place.row.workload.path for place in places],
+        groups=_groups([place.row for place in places], unit=True),
+    )
+    draw(console, column.title, names, series)
+    if any(one.heading == "error" for one in series):
+        console.print("error: the largest, relative to the tolerance", style="dim italic")
 
 
 def _device_line(place: Place, notes: list[str]) -> tuple[str, ...]:
@@ -111,15 +109,18 @@ def _device_line(place: Place, notes: list[str]) -> tuple[str, ...]:
     told = [other.name] if other is not None else []
     told += [absent(cell) for cell in (ours, other) if cell is not None and cell.seconds is None]
     return (
-        place.row.label,
-        place.row.workload.unit.value,
         "-" if ours is None or ours.rate is None else figure_text(rate_of(ours), VIEWS["rate"]) + mark(ours),
         "-" if other is None or other.rate is None else number(other.rate) + mark(other),
         "-" if ratio.value is None else f"{ratio.value:.2f}",
+        " ".join(f"({_note(text, notes)})" for text in dict.fromkeys(told)),
         "-" if roof.value is None else f"{roof.value:.2f}",
         "-" if error is None else f"{error:.2g}",
-        " ".join(f"({_note(text, notes)})" for text in dict.fromkeys(told)),
     )
+
+
+def _print_notes(console: Console, notes: list[str]) -> None:
+    for index, text in enumerate(notes, 1):
+        console.print(plain(f"({index}) {text}"), soft_wrap=True)
 
 
 def _note(text: str, notes: list[str]) -> int:
@@ -136,9 +137,4 @@ def roofs_text(column: Column) -> str:
     return f"roofs: {', '.join([*peaks, *levels])}" if peaks or levels else ""
 
 
-def _plain(text: str) -> Text:
-    """A text of a file: neither escape sequences nor markup."""
-    return Text(visible(text))
-
-
-__all__ = ["roofs_text", "show", "show_compiled", "show_devices", "show_view"]
+__all__ = ["roofs_text", "show", "show_devices", "show_view"]

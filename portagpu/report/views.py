@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from portagpu.bench.method.statistics import CONFIDENCE, Samples, interval, resampled_medians
+from portagpu.bench.method.statistics import Samples, interval, middle, resampled_medians
 from portagpu.bench.records.cell import Cell, Memory, Status
 from portagpu.report.matrix import Place
 from portagpu.report.roofs import MEMORY
@@ -158,9 +158,7 @@ def _ratio_interval(ours: Samples, other: Samples) -> tuple[float, float] | None
     drawn = _drawn(ours, 1), _drawn(other, 2)
     if drawn[0] is None or drawn[1] is None:
         return None
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(drawn[1] / drawn[0], [tail, 1 - tail])
-    return float(low), float(high)
+    return middle(drawn[1] / drawn[0])
 
 
 @lru_cache(maxsize=1 << 15)
@@ -173,7 +171,7 @@ def _drawn(samples: Samples, seed: int) -> np.ndarray | None:
     """Resampled medians; None with fewer than three rounds, which tell nothing of the uncertainty."""
     if sum(1 for turn in samples if turn) < 3:
         return None
-    return resampled_medians(samples, np.random.default_rng(seed))
+    return resampled_medians(samples, seed)
 
 
 __all__ = ["VIEWS", "Figure", "View", "rate_of"]

@@ -22,6 +22,7 @@ from portagpu.bench.roofs import (
     matrix_units,
     memory,
     probe,
+    streaming_stores,
     streams,
     sweep,
 )
@@ -162,6 +163,28 @@ def test_streams_that_lack_an_element_are_wrong():
         wrong = found.copy()
         wrong[-1] += 1
         assert streams.error(name, wrong, a, b) > 1, name
+
+
+def test_stores_past_caches_write_the_same(device):
+    """Where the compiler has them; a stream that stores nothing has no such form, and a GPU's forms have none."""
+    a, b = streams.operands(1 << 16)
+    context = Context.for_device(device)
+    caps = device.capabilities
+    (form,) = streams.forms(caps, a.size)
+    assert streaming_stores.candidate("read", form, a, b, context) is None
+    assert streaming_stores.candidate("write", replace(form, lanes=4, near=True), a, b, context) is None
+    for name in ("copy", "write", "triad"):
+        one = streaming_stores.candidate(name, form, a, b, context)
+        assert one is not None and "past the caches" in one.text  # both of the CPUs' compilers rest on clang
+        one.run()
+        assert streams.error(name, one.fetch(), a, b) <= 1
+
+
+def test_compilers_without_such_stores_are_left_out(device, monkeypatch):
+    monkeypatch.setattr(streaming_stores, "_TEXT", "#error none")
+    a, b = streams.operands(1 << 16)
+    (form,) = streams.forms(device.capabilities, a.size)
+    assert streaming_stores.candidate("write", form, a, b, Context.for_device(device)) is None
 
 
 def test_arrays_are_beyond_caches_and_fit(device):

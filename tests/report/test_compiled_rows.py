@@ -10,12 +10,15 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 from sample_runs import cell, run
 
 from portagpu.bench.records.files import save
 from portagpu.cli import cli
 from portagpu.errors import StoreError
 from portagpu.report.compiled import is_check, load
+from portagpu.report.compiled_grid import kernels, targets
+from portagpu.report.terminal_compiled import show_compiled
 
 pytestmark = pytest.mark.one_device
 
@@ -67,10 +70,60 @@ def test_rows_stand_in_every_report(tmp_path):
     assert [row["status"] for row in rows] == ["measured", "compiled", "compiled"]
     assert "registers 96" in rows[1]["reason"] and rows[1]["platform"] == "compiled offline"
     data = json.loads((tmp_path / "t.html").read_text().partition('id="data">')[2].partition("</script>")[0])
-    assert len(data["compiled"]["lines"]) == 2
+    assert len(data["compiled"]["cells"]) == 2 and len(data["compiled"]["targets"]) == 2
     done = CliRunner().invoke(cli, ["matrix", str(check), "--device", "other"])
     assert "Other (sm_90)" in done.output.replace("\n", "") or "sm_90" in done.output
     assert "gfx1100" not in done.output
+
+
+def many(count=8):
+    """Kernels for many targets: one is not supported on one of them, one spills on another."""
+    for number in range(count):
+        for name in ("saxpy", "tile_product", "float64_chain"):
+            one = result(target=f"gfx{number:03d}", title=f"Product {number}", kernel=name, case=f"gemm {name}")
+            if (name, number) == ("float64_chain", 2):
+                problem = {"message": "the target has no float64", "file": "/k/mine.py", "line": 7}
+                one = {**one, "kernel": f"gemm {name}", "signature": "", "status": "unsupported", "figures": None}
+                one |= {"ok": False, "problems": [problem]}
+            if (name, number) == ("tile_product", 3):
+                one["figures"] = {**one["figures"], "spilled": 9}
+            yield one
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 300])
+def test_terminals_show_kernels_by_targets(width, tmp_path):
+    rows = load(write(tmp_path / "c.json", *many()))
+    output = io.StringIO()
+    show_compiled(Console(file=output, width=width), rows)
+    text = output.getvalue()
+    tables, _, rest = text.partition("registers, and")
+    assert all(len(line) <= width for line in tables.splitlines()) and "…" not in text
+    assert tables.count("96 8/16") == 22 and tables.count("96! 8/16") == 1 and tables.count("unsupported (1)") == 1
+    assert [line.split()[0] for line in tables.splitlines() if "/16" in line][:3] == [
+        "saxpy",
+        "tile_product",
+        "float64_chain",
+    ]
+    assert "(1) unsupported: the target has no float64 (mine.py:7)" in rest and "gfx007: Product 7 (gfx007)" in rest
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_terminals_show_all_figures_of_one_target(width, tmp_path):
+    rows = [row for row in load(write(tmp_path / "c.json", *many())) if row.target == "gfx003"]
+    output = io.StringIO()
+    show_compiled(Console(file=output, width=width), rows)
+    text = output.getvalue()
+    assert "9 registers" in text and "8 of 16" in text and "…" not in text
+    assert ("16384 bytes" in text) != ("no room for" in text and "local memory" in text)
+
+
+def test_a_kernel_that_a_target_has_twice_has_two_lines(tmp_path):
+    rows = load(write(tmp_path / "c.json", result(), result(signature="(int32[:])"), result()))
+    assert [kernel.detail for kernel in kernels(rows)] == [
+        *("matmul float16 4096 (float32[:])", "matmul float16 4096 (int32[:])"),
+        "matmul float16 4096 (float32[:]) #2",
+    ]
+    assert [target.code for target in targets(rows)] == ["gfx1100"]
 
 
 DAMAGED = {

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
 
 import pytest
 from browser import Visit, chromium
 from sample_runs import cell, five, run, vendors
 
+from portagpu.report import compiled
 from portagpu.report.merging import merge
 from portagpu.report.metrics import cascades, summary
 from portagpu.report.page import html_text
@@ -30,10 +33,33 @@ def matrix():
 
 
 @pytest.fixture(scope="module")
-def path(matrix, tmp_path_factory):
+def path(matrix, checked, tmp_path_factory):
     file = tmp_path_factory.mktemp("page") / "matrix.html"
-    file.write_text(html_text(matrix, title="Five machines"))
+    file.write_text(html_text(matrix, checked, title="Five machines"))
     return file
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory):
+    """Three kernels for four targets: one spills, one is not supported on a target, one is not there on another."""
+    results = []
+    for number, target in enumerate(("gfx-m42", "gfx-m50", "xe-i2", "sm-a90")):
+        for kernel, registers in (("sum_blocks", 12), ("tile_product", 250), ("float64_chain", 40)):
+            figures = {"registers": registers + number, "scratch_bytes": 0, "spilled": 0, "occupancy": 16 - 4 * number}
+            figures |= {"slots": 16, "limiter": "registers", "local_bytes": 512}
+            one = {"target": target, "title": f"Product {number}", "compiler": {"name": "clang", "version": "19"}}
+            one |= {"group": "textbook", "case": f"textbook {kernel}", "kernel": kernel, "signature": "(float32[:])"}
+            one |= {"status": "compiled", "ok": True, "figures": figures, "problems": []}
+            if kernel == "tile_product" and number == 1:
+                figures |= {"spilled": 9, "scratch_bytes": 64}
+            if kernel == "float64_chain" and number == 2:
+                told = {"message": "the target has no float64", "file": "/k/mine.py", "line": 7}
+                one |= {"status": "unsupported", "ok": False, "figures": None, "problems": [told]}
+            if (kernel, number) != ("sum_blocks", 3):
+                results.append(one)
+    file = tmp_path_factory.mktemp("check") / "check.json"
+    file.write_text(json.dumps({"format": compiled.FORMAT, "version": 1, "results": results}))
+    return compiled.load(file)
 
 
 @pytest.fixture
@@ -76,7 +102,7 @@ def test_it_fits_its_window(browser, path, size, scheme, tmp_path):
     assert dark == (scheme == "dark")
     first = page.locator("#matrix tbody tr:not(.group) > th").first
     before = first.bounding_box()["x"]
-    page.locator(".scroll").evaluate("box => { box.scrollLeft = 200; }")
+    page.locator("#matrix-section .scroll").evaluate("box => { box.scrollLeft = 200; }")
     assert first.bounding_box()["x"] == pytest.approx(before, abs=1)  # names stay beside their numbers
     visit.close()
 
@@ -155,6 +181,8 @@ def test_tooltips_by_pointer_and_keyboard(page):
         "portagpu bench --filter",
     ):
         assert part in text
+    command, panel = tip.locator("code").bounding_box(), tip.bounding_box()
+    assert command["y"] + command["height"] <= panel["y"] + panel["height"] <= 900  # it is not below the panel's end
     assert tip.get_attribute("role") == "tooltip" and first.get_attribute("aria-describedby") == "tip"
     page.mouse.move(2, 2)
     assert tip.is_hidden()
@@ -173,6 +201,88 @@ def test_tooltips_by_pointer_and_keyboard(page):
     assert tip.is_visible()
     page.keyboard.press("Escape")
     assert tip.is_hidden()
+
+
+def test_arrows_stay_in_their_column_and_in_view(browser, matrix, tmp_path):
+    """Also where a row has no cell; and what has the focus is not under the headings."""
+    few = {place: one for place, one in matrix.places.items() if sum(place) % 3 or place[1] == 0}
+    (tmp_path / "a.html").write_text(html_text(replace(matrix, places=few)))
+    visit = Visit(browser, tmp_path / "a.html", width=900, height=700)
+    page = visit.page
+    page.locator("#matrix .cell").nth(1).focus()
+    where = """() => { const one = document.activeElement; const box = one.getBoundingClientRect();
+        const [head, side] = [document.querySelector("#matrix thead th"), one.closest("tr").cells[0]];
+        return [one.parentElement.cellIndex, one.closest("tr").rowIndex, box.top - head.getBoundingClientRect().bottom,
+          box.left - side.getBoundingClientRect().right,
+          document.querySelectorAll('#matrix .cell[tabindex="0"]').length]; }"""
+    column, last, *_ = page.evaluate(where)
+    for _ in range(12):
+        page.keyboard.press("ArrowDown")
+        found, line, below, beside, tabs = page.evaluate(where)
+        assert found == column and line > last and below >= -1 and beside >= -1 and tabs == 1
+        last = line
+    page.keyboard.press("Control+End")
+    page.keyboard.press("Control+Home")
+    assert page.evaluate(where)[1] <= 3
+    for _ in range(12):
+        page.keyboard.press("PageDown")
+        page.keyboard.press("ArrowUp")
+        assert page.evaluate(where)[2] >= -1
+    page.keyboard.press("End")
+    page.keyboard.press("Home")
+    assert page.evaluate(where)[3] >= -1
+    visit.close()
+
+
+def test_lines_of_a_large_table_come_as_they_are_scrolled_to(browser, tmp_path):
+    cells = [cell(1.0 + n / 1000, work={"size": str(n), "flops": 1e9 + n}) for n in range(700)]
+    (tmp_path / "a.html").write_text(html_text(merge([run(*cells)])))
+    visit = Visit(browser, tmp_path / "a.html")
+    page = visit.page
+    lines = page.locator("#matrix tbody tr:not(.rest)")
+    assert lines.count() == 200 and page.locator("#matrix").get_attribute("aria-rowcount") == "702"
+    page.locator("#matrix-section .scroll").evaluate("box => { box.scrollTop = box.scrollHeight; }")
+    page.wait_for_function("document.querySelectorAll('#matrix tbody tr').length > 300")
+    page.locator("#matrix thead button").nth(1).click()
+    assert lines.count() == 200 and "1" in lines.nth(0).locator(".cell").inner_text()
+    page.locator("#matrix .cell").first.focus()
+    for _ in range(25):
+        page.keyboard.press("PageDown")
+    assert lines.count() == 400
+    page.keyboard.press("Control+End")
+    assert lines.count() == 700 and page.locator("#matrix .rest").count() == 0
+    assert page.evaluate("document.activeElement.closest('tr').rowIndex") == 700
+    page.get_by_label("Find a problem").fill("699")
+    assert lines.count() == 1
+    page.get_by_role("button", name="Reset").click()
+    page.get_by_role("button", name="Show 501 more lines").click()
+    assert lines.count() == 701
+    visit.close()
+
+
+def test_compiled_kernels(page):
+    table = page.locator("#compiled-table")
+    heads = table.locator("thead th")
+    assert heads.count() == 5 and "Product 1" in heads.nth(2).inner_text() and "gfx-m50" in heads.nth(2).inner_text()
+    assert "1 spill, 1 failed" in page.locator("#compiled-about").inner_text()
+    assert table.locator("tbody tr").count() == 3 and table.locator(".cell").count() == 11
+    page.locator("#compiled-search").fill("FLOAT64")
+    assert table.locator("tbody tr").count() == 1
+    cell = table.locator(".cell", has_text="unsupported")
+    cell.hover()
+    assert "the target has no float64 (mine.py:7)" in page.locator("#tip").inner_text()
+    page.locator("#compiled-search").fill("")
+    spilled = table.locator(".cell", has_text="spills")
+    spilled.focus()
+    page.keyboard.press("Enter")
+    for part in ("9 registers, 64 bytes", "12 of 16 (registers)", "512 bytes", "clang 19", "spilled to memory"):
+        assert part in page.locator("#tip").inner_text()
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.innerText").startswith("41")
+    heads.nth(1).get_by_role("button").click()
+    assert heads.nth(1).get_attribute("aria-sort") == "descending"
+    assert table.locator("tbody th b").all_inner_texts() == ["tile_product", "float64_chain", "sum_blocks"]
 
 
 def test_details_on_a_phone(browser, path):
@@ -233,13 +343,37 @@ def test_the_roofline(page, matrix):
     assert "FLOP/byte" in label and "gemm/matmul" in label
 
 
+OVERLAPS = """() => {
+  const labels = [...document.querySelectorAll("#roofline .label:not([transform])")];
+  const boxes = labels.map((one) => one.getBoundingClientRect());
+  const frame = document.querySelector("#roofline svg.chart").getBoundingClientRect();
+  const cut = boxes.filter((one) => one.right > frame.right + 1 || one.left < frame.left || one.top < frame.top - 1);
+  const pairs = boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) =>
+    a.left < b.right && b.left < a.right && a.top < b.bottom - 4 && b.top < a.bottom - 4));
+  return [boxes.length, cut.length, pairs.length];
+}"""
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_labels_of_roofs_can_be_read(browser, path, size):
+    width, height = SIZES[size]
+    visit = Visit(browser, path, width=width, height=height)
+    for device in range(5):
+        visit.page.locator("#roofline-device").select_option(str(device))
+        count, cut, overlapping = visit.page.evaluate(OVERLAPS)
+        assert count > 0 and cut == 0 and overlapping == 0
+    visit.page.get_by_text("All measured roofs").click()
+    assert "memory 338 GB/s" in visit.page.locator("#roofline .roofs").inner_text()
+    visit.close()
+
+
 def test_everything_has_a_name(page):
     """Controls, headings and regions, for those who hear the page."""
     unnamed = page.evaluate("""() => [...document.querySelectorAll("button, select, input")].filter((one) =>
         !(one.labels?.length || one.getAttribute("aria-label") || one.innerText.trim())).map((one) => one.outerHTML)""")
     assert unnamed == []
     assert page.locator("th:not([scope])").count() == 0 and page.locator("h1").count() == 1
-    tabs = page.evaluate("""() => document.querySelectorAll('.cell[tabindex="0"]').length""")
+    tabs = page.evaluate("""() => document.querySelectorAll('#matrix .cell[tabindex="0"]').length""")
     assert tabs == 1  # the Tab key passes the table in one step
 
 
@@ -250,7 +384,8 @@ def test_printing(page):
 
 def test_without_scripts_the_published_table_is_there(browser, path, matrix):
     visit = Visit(browser, path, java_script_enabled=False)
-    assert visit.page.locator("noscript table tr").count() == len(matrix.places) + 1
+    assert visit.page.locator("noscript table").first.locator("tr").count() == len(matrix.places) + 1
+    assert visit.page.locator("noscript table").nth(1).locator("tr").count() == 12
     assert visit.page.locator("#controls").is_hidden()
     visit.close()
 

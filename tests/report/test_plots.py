@@ -33,6 +33,19 @@ def test_plots_are_pictures(kind, matrix):
     assert picture == plots.draw(matrix, kind, VIEWS["vendor"], "svg", title="a <b> & $c$")  # the same file each time
 
 
+def test_lines_of_memory_are_apart():
+    """A device has a dozen levels, and a plot room for few."""
+    levels = {
+        "cache 16 KiB": 14e12,
+        "cache 64 KiB": 31.2e12,
+        "local memory": 31.7e12,
+        "cache 4 MiB": 10e12,
+        "copy": 3e12,
+    }
+    assert plots.apart(levels) == [("copy", 3e12), ("local memory", 31.7e12), ("cache 16 KiB", 14e12)]
+    assert plots.apart({}) == []
+
+
 @pytest.mark.parametrize("name", ["$\\frac{$", "<script>", "\x1b[31m", "x" * 3000, "_^{", "\u202e"])
 def test_names_in_plots_are_text(name):
     work = {"suite": name, "name": name}

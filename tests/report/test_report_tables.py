@@ -8,17 +8,22 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
 from rich.console import Console
 from sample_runs import cell, five, run, vendors
 
 from portagpu.bench.records.cell import Status
 from portagpu.bench.records.files import save
 from portagpu.cli import cli
+from portagpu.escaping import visible
 from portagpu.report import terminal
 from portagpu.report.markdown import published_table, view_table
 from portagpu.report.merging import merge
 from portagpu.report.spreadsheet import COLUMNS, csv_text
-from portagpu.report.text import UNSTEADY, letter
+from portagpu.report.terminal_sheet import wrapped
+from portagpu.report.text import UNSTEADY, figure_text, letter
 from portagpu.report.views import VIEWS
 
 pytestmark = pytest.mark.one_device
@@ -80,6 +85,53 @@ def test_tables_for_terminals():
     text = shown(terminal.show, runs[0], width=80)
     assert "roofs: float32 59 TFLOP/s" in text and "(1) auBLAS" in text and "geometric mean" in text
     assert "Performance portability" in shown(terminal.show_devices, matrix)
+
+
+WIDTHS = (40, 60, 80, 100, 120, 250)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("key", VIEWS)
+def test_views_fit_any_terminal(key, width):
+    """No number is cut, no column is missing, and no line of a table is longer than the terminal."""
+    matrix = merge(*five())
+    text = shown(terminal.show_view, matrix, VIEWS[key], width=width)
+    tables = text.partition("\nP: ")[0]
+    assert all(len(line) <= width for line in tables.splitlines()) and "…" not in tables
+    headings = [line.split() for line in tables.splitlines() if line.lstrip().startswith("problem ")]
+    assert [name for line in headings for name in line[1:]] == [*"ABCDE", "P"]
+    wanted = [VIEWS[key].of(place) for place in matrix.places.values()]
+    for figure in wanted:
+        assert figure.value is None or figure_text(figure, VIEWS[key]).partition(" ")[0] in tables
+    assert all(row.workload.name in text for row in matrix.rows)
+
+
+@pytest.mark.parametrize("width", WIDTHS[2:])
+def test_tables_of_devices_fit_any_terminal(width):
+    runs, _ = five()
+    matrix = merge(runs[:1])
+    text = shown(terminal.show_devices, matrix, width=width)
+    lines = text.partition("roofs:")[0].splitlines()
+    assert all(len(line) <= width for line in lines) and "…" not in text
+    for place in matrix.places.values():
+        if place.ours is not None and place.ours.seconds is not None:
+            assert figure_text(VIEWS["rate"].of(place), VIEWS["rate"]) in text
+    assert "error" in text or "no room for" in text
+
+
+def test_very_many_devices_are_several_tables():
+    runs = [run(cell(), vendors(), devices=(f"Device {n}",)) for n in range(40)]
+    text = shown(terminal.show_view, merge(runs), VIEWS["vendor"], width=80)
+    assert "(1 of " in text and "AN: Device 39" in text and text.count("gemm/matmul/float32/256") > 3
+
+
+@given(st.text(max_size=60), st.integers(1, 30))
+def test_names_wrap_where_their_parts_end(text, width):
+    lines = wrapped(text, width)
+    assert all(cell_len(line) <= max(width, 2) for line in lines)
+    kept = "".join(lines).replace(" ", "")
+    assert kept == visible(text).replace(" ", "")
+    assert wrapped("blas/axpy/float32/16777216", 20) == ["blas/axpy/float32/", "16777216"]
 
 
 def test_numbers_are_in_full_in_csv():

@@ -169,6 +169,26 @@ def test_cascades_fall_and_end_in_the_metric():
     assert row_portability(two_devices().row_places(0), VIEWS["vendor"]) == pytest.approx(2 / 3)
 
 
+def test_what_others_support_nowhere_is_no_problem_of_theirs():
+    """But of ours; and what they tried in vain is theirs, too."""
+    other = {"work": {"size": "512"}}
+    refused = {"status": Status.UNSUPPORTED, "reason": "no such instruction"}
+
+    def told(role, **changes):
+        cells = []
+        for device in (0, 1):
+            cells += [cell(1.0, device=device), vendors(2.0, device=device), cell(1.0, device=device, **other)]
+            names = {"implementation": "a third", "role": role}
+            cells += [vendors(1.0, device=device, **other), cell(4.0, device=device, **names)]
+            cells.append(cell(None, device=device, **names, **other, **changes))
+        found = cascades(merge([run(*cells, devices=("A", "B"))]))
+        return next((one.problems, one.portabilities[-1]) for one in found if one.implementation == "a third")
+
+    assert told(Role.PEER, **refused) == (1, pytest.approx(0.25))
+    assert told(Role.OURS, **refused) == (2, 0.0)
+    assert told(Role.PEER) == (2, 0.0)
+
+
 def test_problems_that_nobody_else_has_are_no_proof():
     matrix = merge([run(cell(), cell(1.0, device=1), devices=("A", "B"))])
     assert not cascades(matrix) and row_portability(matrix.row_places(0), VIEWS["vendor"]) is None

@@ -61,14 +61,17 @@ def kernel_on_arrays(
     name: str,
     arguments: Sequence[Any],
     items: Sequence[Sequence[int]],
+    *,
+    in_place: bool = False,
 ) -> tuple[Callable[[], Any], Callable[[], None], Callable[[], list[Any]]]:
     """A kernel on a queue of its own; arguments are NumPy's numbers, and arrays, of which buffers become copies.
 
-    ``items``: all work-items, and those of a work-group. Returns what launches it, what waits for it, and what fetches
+    ``items``: all work-items, and those of a work-group. ``in_place``: buffers are the arrays' own memory, which the
+    caller has aligned. Returns what launches it, what waits for it, and what fetches
     the arrays. Raises `DeviceError` for a program that does not compile.
     """
     queue = cl.CommandQueue(context, device)
-    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    flags = cl.mem_flags.READ_WRITE | (cl.mem_flags.USE_HOST_PTR if in_place else cl.mem_flags.COPY_HOST_PTR)
     arrays = [(x, cl.Buffer(context, flags, hostbuf=x)) for x in arguments if isinstance(x, np.ndarray)]
     buffers = iter(buffer for _, buffer in arrays)
     try:

@@ -12,8 +12,7 @@ import statistics
 
 import numpy as np
 
-Samples = tuple[tuple[float, ...], ...]
-"""Seconds of a call, by rounds."""
+from portagpu.bench.method.bootstrap import Samples, resampled_medians
 
 CONFIDENCE = 0.95
 """Of intervals."""
@@ -21,7 +20,6 @@ CONFIDENCE = 0.95
 STEADY = 0.1
 """Of the median: quartiles that lie further apart tell of a disturbed machine."""
 
-_DRAWS = 2000
 _SEED = 24  # the same samples have the same interval
 
 
@@ -51,29 +49,24 @@ def varies(samples: Samples) -> bool:
     return found is not None and found[2] - found[0] > STEADY * found[1]
 
 
-def resampled_medians(samples: Samples, generator: np.random.Generator, draws: int = _DRAWS) -> np.ndarray:
-    """Medians of so many drawings of whole rounds, shape (draws,)."""
-    rounds = [turn for turn in samples if turn]
-    seconds = np.concatenate([np.asarray(turn, np.float64) for turn in rounds])
-    homes = np.repeat(np.arange(len(rounds)), [len(turn) for turn in rounds])
-    order = np.argsort(seconds, kind="stable")
-    chosen = generator.integers(len(rounds), size=(draws, len(rounds)))
-    flat = (chosen + len(rounds) * np.arange(draws)[:, None]).ravel()
-    times = np.bincount(flat, minlength=draws * len(rounds)).reshape(draws, -1).astype(np.int32)  # a round was drawn
-    upto = np.cumsum(times[:, homes[order]], axis=1)  # how many drawn samples are at most the one of a column
-    total = upto[:, -1:]
-    low, high = ((upto >= number).argmax(axis=1) for number in ((total + 1) // 2, total // 2 + 1))
-    found: np.ndarray = (seconds[order][low] + seconds[order][high]) / 2
-    return found
-
-
 def interval(samples: Samples) -> tuple[float, float] | None:
     """The median's interval at `CONFIDENCE`; None with fewer than three rounds, which tell nothing of it."""
     if sum(1 for turn in samples if turn) < 3:
         return None
-    found = resampled_medians(samples, np.random.default_rng(_SEED))
-    low, high = np.quantile(found, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return float(low), float(high)
+    return middle(resampled_medians(samples, _SEED))
+
+
+def middle(values: np.ndarray) -> tuple[float, float]:
+    """Between which the share `CONFIDENCE` of some values lies: quantiles as NumPy's, which takes ten times as long."""
+    ordered = np.sort(values)
+    low, high = (_quantile(ordered, share) for share in ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2))
+    return low, high
+
+
+def _quantile(ordered: np.ndarray, share: float) -> float:
+    place = share * (len(ordered) - 1)
+    below = min(int(place), len(ordered) - 2)
+    return float(ordered[below] + (place - below) * (ordered[below + 1] - ordered[below]))
 
 
 def relative_error(samples: Samples) -> float | None:
@@ -84,5 +77,5 @@ def relative_error(samples: Samples) -> float | None:
     return statistics.stdev(medians) / math.sqrt(len(medians)) / statistics.fmean(medians)
 
 
-__all__ = ["CONFIDENCE", "STEADY", "Samples", "all_of", "interval", "median", "quartiles", "relative_error"]
-__all__ += ["resampled_medians", "varies"]
+__all__ = ["CONFIDENCE", "STEADY", "Samples", "all_of", "interval", "median", "middle", "quartiles"]
+__all__ += ["relative_error", "resampled_medians", "varies"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 from portagpu.bench.method.statistics import Samples, median
@@ -46,6 +47,9 @@ class Status(Enum):
     OPEN = "open"  # not measured yet: the run was ended, or its worker died
 
 
+_median = lru_cache(maxsize=1 << 14)(median)  # a report asks for each cell's a hundred times
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """One implementation of one workload on one device.
@@ -82,7 +86,7 @@ class Cell:
     @property
     def seconds(self) -> float | None:
         """The median of a call; None for cells that show no number."""
-        return median(self.samples) if self.status is Status.MEASURED else None
+        return _median(self.samples) if self.status is Status.MEASURED else None
 
     @property
     def rate(self) -> float | None:

@@ -96,8 +96,9 @@ def forms(dtype: str, caps: Capabilities) -> list[Form]:
     if caps.device_type is DeviceType.CPU:
         width = 64 // np.dtype(dtype).itemsize if caps.vector_width_float >= 16 else 32 // np.dtype(dtype).itemsize
         width = min(16, width)
-        explicit = [Form(lanes=width, chains=n, threads=16, blocks=2) for n in (8, 16)]
-        return [*explicit, Form(lanes=1, chains=8, threads=64, blocks=8)]
+        # of a few blocks a driver may give most to one core, and a launch below a millisecond is mostly its waking
+        explicit = [Form(lanes=width, chains=n, threads=16, blocks=8) for n in (8, 16)]
+        return [*explicit, Form(lanes=1, chains=8, threads=64, blocks=32)]
     found = [Form(lanes=1, chains=n, threads=256, blocks=blocks) for n, blocks in ((8, 8), (4, 16), (16, 4))]
     if dtype == "float16":
         found += [Form(lanes=2, chains=n, threads=256, blocks=8) for n in (4, 8)]

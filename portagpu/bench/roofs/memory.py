@@ -11,7 +11,7 @@ import numpy as np
 from portagpu import cuda
 from portagpu.bench.records.cell import Memory
 from portagpu.bench.records.workload import Unit, Workload
-from portagpu.bench.roofs import stream_peers, streams
+from portagpu.bench.roofs import stream_peers, streaming_stores, streams
 from portagpu.bench.roofs.probe import Candidate, contender
 from portagpu.bench.roofs.streams import KERNELS, PASSES, Form
 from portagpu.bench.running.case import Case, Options
@@ -82,6 +82,9 @@ def _candidates(name: str, a: Any, b: Any, context: Context) -> Iterator[Candida
         run, sums = launch_of(name, form, sources, target)
         result = sums if name == "read" else target
         yield Candidate(text=form.text, run=run, fetch=partial(_fetched, result))
+        if caps.device_type is DeviceType.CPU:
+            found = streaming_stores.candidate(name, form, a, b, context)
+            yield from [found] if found is not None else []
     if name == "copy":
         yield Candidate(
             text="the driver's own copy",

@@ -27,6 +27,9 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
+// names of kernels have no spaces where a line could end
+const breakable = (text) => text.split(/(?<=[_-])/).flatMap((part, index) => (index ? [document.createElement("wbr"), part] : [part]));
+
 function digits(value) {
   const size = Math.abs(value);
   if (size >= 1e7 || (size > 0 && size < 1e-3)) return value.toExponential(2);
@@ -116,6 +119,9 @@ function missing(rows, columns, name) {
   return "";
 }
 
+// what another than ours supports nowhere is no problem of its own
+const has = (place, name) => place.implementations.some((one) => one.name === name && (one.role === "ours" || one.seconds !== null || one.said.split(":")[0] !== "not supported"));
+
 function cascades(rows, columns) {
   const common = rows.filter((row) => contested(row, columns) && columns.every((column) => grid[row][column] && timesOf(grid[row][column]).length));
   const names = new Map();
@@ -124,7 +130,7 @@ function cascades(rows, columns) {
   }
   const made = [];
   for (const [name, role] of names) {
-    const own = common.filter((row) => columns.some((column) => grid[row][column].implementations.some((one) => one.name === name)));
+    const own = common.filter((row) => columns.some((column) => has(grid[row][column], name)));
     const found = columns.map((column) => {
       const values = own.map((row) => efficiency(grid[row][column], name));
       if (values.some((value) => value === null)) return null;

@@ -32,9 +32,9 @@ function describe(place) {
     }
   });
   for (const [name, text] of place.details) if (say(name) !== "repeat") add(say(name), say(text));
-  made.push(list);
   const repeat = place.details.find(([name]) => say(name) === "repeat");
-  if (repeat) made.push(element("code", {}, say(repeat[1])));
+  if (repeat) made.push(element("code", {}, say(repeat[1]))); // before the list: a panel that is too tall ends below
+  made.push(list);
   return { made, command: repeat ? say(repeat[1]) : "" };
 }
 
@@ -43,8 +43,8 @@ function rateOf(row, seconds) {
   return (row.unit === "GFLOP/s" ? row.flops : row.bytes) / seconds / 1e9;
 }
 
-function showTip(anchor, place, pinned) {
-  const { made, command } = describe(place);
+function showTip(anchor, pinned) {
+  const { made, command } = panels.get(anchor)();
   tip.replaceChildren(...made);
   tip.classList.toggle("pinned", pinned);
   tip.setAttribute("role", pinned ? "dialog" : "tooltip");
@@ -91,54 +91,101 @@ async function copyText(text, button) {
 }
 
 function hideTip() {
-  if (tip.classList.contains("pinned")) return;
+  if (pinned()) return;
   tip.hidden = true;
   opener?.removeAttribute("aria-describedby");
 }
 
 function closeTip() {
   if (tip.hidden) return;
-  const pinned = tip.classList.contains("pinned");
+  const before = pinned();
   tip.classList.remove("pinned");
   hideTip();
-  if (!pinned) return;
+  if (!before) return;
   silent = true;
   opener?.focus({ preventScroll: true });
   silent = false;
 }
 
-// pointer, focus and click of whatever stands for a place
-function explain(target, place) {
-  target.addEventListener("pointerenter", (event) => {
-    if (event.pointerType !== "touch" && !tip.classList.contains("pinned")) showTip(target, place, false);
+// what stands for a place, and makes its panel: one set of listeners for all of a table or plot
+const panels = new WeakMap();
+const subject = (event) => { const one = event.target.closest?.(".cell, .point"); return one && panels.has(one) ? one : null; };
+const pinned = () => tip.classList.contains("pinned");
+
+function explain(container) {
+  container.addEventListener("pointerover", (event) => {
+    const one = subject(event);
+    if (one && event.pointerType !== "touch" && !pinned() && (tip.hidden || opener !== one)) showTip(one, false);
   });
-  target.addEventListener("pointerleave", hideTip);
-  target.addEventListener("focus", () => {
-    if (!silent && target.matches(":focus-visible") && !tip.classList.contains("pinned")) showTip(target, place, false);
+  container.addEventListener("pointerout", (event) => { if (!subject(event)?.contains(event.relatedTarget)) hideTip(); });
+  container.addEventListener("focusin", (event) => {
+    const one = subject(event);
+    if (one && !silent && one.matches(":focus-visible") && !pinned()) showTip(one, false);
   });
-  target.addEventListener("blur", hideTip);
-  target.addEventListener("click", () => showTip(target, place, true));
-  target.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); showTip(target, place, true); }
+  container.addEventListener("focusout", hideTip);
+  container.addEventListener("click", (event) => { if (subject(event)) showTip(subject(event), true); });
+  container.addEventListener("keydown", (event) => {
+    if (subject(event) && (event.key === "Enter" || event.key === " ")) { event.preventDefault(); showTip(subject(event), true); }
   });
 }
 
 document.addEventListener("keydown", (event) => { if (event.key === "Escape") closeTip(); });
 document.addEventListener("pointerdown", (event) => {
-  if (tip.classList.contains("pinned") && !tip.contains(event.target)) { tip.classList.remove("pinned"); hideTip(); }
+  if (pinned() && !tip.contains(event.target)) { tip.classList.remove("pinned"); hideTip(); }
 });
 
+function move(event, container, to) {
+  event.preventDefault();
+  if (!to) return;
+  for (const one of container.querySelectorAll('[tabindex="0"]')) one.setAttribute("tabindex", "-1");
+  to.setAttribute("tabindex", "0");
+  to.focus();
+}
+
 // one of many is in the order of the Tab key; arrows move among them
-function rove(container, items, columns) {
+function rove(container, items) {
   items.forEach((item, index) => { item.setAttribute("tabindex", index ? "-1" : "0"); });
   container.onkeydown = (event) => {
     const index = items.indexOf(event.target);
-    const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[event.key];
+    const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 }[event.key];
     const next = event.key === "Home" ? 0 : event.key === "End" ? items.length - 1 : index + step;
-    if (index < 0 || !Number.isInteger(next) || !items[next]) return;
-    event.preventDefault();
-    items[index].setAttribute("tabindex", "-1");
-    items[next].setAttribute("tabindex", "0");
-    items[next].focus();
+    if (index >= 0 && Number.isInteger(next)) move(event, container, items[next]);
   };
+}
+
+// the same in a table: up and down stay in the column, and pass what has no cell there
+const inColumn = (line, index) => line.cells[index]?.querySelector(".cell") ?? null;
+
+function further(from, key, whole) {
+  const [place, line] = [from.parentElement, from.closest("tr")];
+  const inLine = [...line.querySelectorAll(".cell")];
+  const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[key];
+  if (step) {
+    const lines = [...line.parentElement.rows].filter((one) => inColumn(one, place.cellIndex));
+    const at = lines.indexOf(line) + step;
+    return inColumn(lines[Math.max(0, Math.min(lines.length - 1, at))], place.cellIndex);
+  }
+  const all = whole ? [...line.parentElement.querySelectorAll(".cell")] : inLine;
+  const at = inLine.indexOf(from);
+  return { ArrowRight: inLine[at + 1], ArrowLeft: inLine[at - 1], Home: all[0], End: all.at(-1) }[key];
+}
+
+// ``more`` adds lines that are not there yet
+function roveTable(body, more = () => {}) {
+  for (const one of body.querySelectorAll('.cell[tabindex="0"]')) one.setAttribute("tabindex", "-1");
+  body.querySelector(".cell")?.setAttribute("tabindex", "0");
+  body.onkeydown = (event) => {
+    const from = event.target.closest(".cell");
+    if (!from || !/^(Arrow|Page|Home|End)/.test(event.key)) return;
+    if (event.ctrlKey && event.key === "End") more(Infinity);
+    if (/Down$/.test(event.key) && from.closest("tr").rowIndex + 12 > body.rows.length) more();
+    move(event, body, further(from, event.key, event.ctrlKey));
+  };
+}
+
+// what is under the headings, which stay in view, is not seen: a focused cell scrolls clear of them
+function clearHeadings(table) {
+  const corner = table.tHead.rows[0].cells[0];
+  const foot = table.tFoot?.rows[0]?.offsetHeight ?? 0;
+  table.parentElement.style.scrollPadding = `${corner.offsetHeight + 4}px 4px ${foot + 4}px ${corner.offsetWidth + 4}px`;
 }

@@ -2,8 +2,10 @@
 function headings(columns, several) {
   const line = element("tr", {}, heading(null, element("span", { class: "name" }, "Problem")));
   for (const column of columns) {
-    const { letter, short } = data.columns[column];
-    line.append(heading(column, element("span", { class: "letter" }, letter), element("span", { class: "name" }, short)));
+    const { letter, short, title, driver } = data.columns[column];
+    const made = heading(column, element("span", { class: "letter" }, letter), element("small", {}, driver), element("span", { class: "name" }, short));
+    made.title = title;
+    line.append(made);
   }
   if (several) line.append(heading("portability", element("span", { class: "name" }, "Portability")));
   byId("matrix").tHead.replaceChildren(line);
@@ -23,7 +25,9 @@ function sortBy(key) {
   const first = key !== null; // numbers begin with the largest
   state.falling = state.sort === key ? !state.falling : first;
   state.sort = key;
-  draw();
+  closeTip();
+  drawTable(left.rows, left.columns);
+  tellStatus();
   const pressed = [...byId("matrix").tHead.rows[0].cells].find((one) => one.dataset.key === (key === null ? "problem" : String(key)));
   pressed?.querySelector("button").focus({ preventScroll: true });
 }
@@ -31,7 +35,7 @@ function sortBy(key) {
 function ordered(rows, columns) {
   const sign = state.falling ? -1 : 1;
   if (state.sort === null) return state.falling ? [...rows].reverse() : rows;
-  const value = (row) => (state.sort === "portability" ? rowPortability(row, columns) : grid[row][state.sort]?.figures[state.view].value ?? null);
+  const value = (row) => (state.sort === "portability" ? metricOf(row, columns) : grid[row][state.sort]?.figures[state.view].value ?? null);
   const keyed = rows.map((row) => [row, value(row)]);
   keyed.sort(([a, x], [b, y]) => (x === null) - (y === null) || sign * (x - y) || a - b);
   return keyed.map(([row]) => row);
@@ -67,43 +71,95 @@ function cell(place, row, columns) {
     const spread = spreadOf(figure);
     if (spread) button.append(element("small", {}, spread));
   }
-  explain(button, place);
+  panels.set(button, () => describe(place));
   return element("td", {}, button);
 }
 
 function rowHeading(row) {
   const { name, arithmetic, size, unit, remark } = data.rows[row];
   const second = [size, ...(data.views[state.view].key === "rate" ? [unit] : []), remark].filter(Boolean).join(" · ");
-  return element("th", { scope: "row" }, element("b", {}, name), arithmetic ? ` ${arithmetic}` : "", element("small", {}, second));
+  return element("th", { scope: "row" }, element("b", {}, ...breakable(name)), arithmetic ? ` ${arithmetic}` : "", element("small", {}, second));
+}
+
+// lines are made once for a view and its devices: sorting and filtering only place them
+const made = { of: "", lines: new Map(), metrics: new Map() };
+
+function keep(columns) {
+  const of = `${state.view}/${columns}`;
+  if (made.of === of) return;
+  made.of = of;
+  made.lines.clear();
+  made.metrics.clear();
+}
+
+function metricOf(row, columns) {
+  keep(columns);
+  if (!made.metrics.has(row)) made.metrics.set(row, columns.length > 1 ? rowPortability(row, columns) : null);
+  return made.metrics.get(row);
+}
+
+function lineOf(row, columns) {
+  keep(columns);
+  if (!made.lines.has(row)) {
+    const line = element("tr", {}, rowHeading(row), ...columns.map((column) => cell(grid[row][column], row, columns)));
+    const metric = metricOf(row, columns);
+    if (columns.length > 1) line.append(element("td", { class: "portability" }, metric === null ? "–" : metric.toFixed(2)));
+    made.lines.set(row, { line });
+  }
+  return made.lines.get(row);
+}
+
+function groupLine(suite, count, columns) {
+  const label = `${suite} · ${count} problem${count > 1 ? "s" : ""}`;
+  return element("tr", { class: "group" }, element("th", { scope: "rowgroup" }, label), element("td", { colspan: String(columns.length + (columns.length > 1 ? 1 : 0)) }));
+}
+
+// A browser takes seconds to lay out thousands of cells: lines come as they are scrolled to.
+const AT_ONCE = 200;
+const waiting = { lines: [] };
+
+function showMore(count = AT_ONCE) {
+  const body = byId("matrix").tBodies[0];
+  body.querySelector(".rest")?.remove();
+  body.append(...waiting.lines.splice(0, count).map((make) => make()));
+  if (!waiting.lines.length) return;
+  const button = element("button", { class: "button", type: "button" }, `Show ${waiting.lines.length} more lines`);
+  button.addEventListener("click", () => { const last = body.rows[body.rows.length - 2]; showMore(Infinity); last.nextElementSibling?.querySelector(".cell")?.focus(); });
+  body.append(element("tr", { class: "rest" }, element("td", { colspan: String(shownColumns().length + 2) }, button)));
 }
 
 function drawTable(rows, columns) {
   const table = byId("matrix");
   const several = columns.length > 1;
-  const view = data.views[state.view];
   headings(columns, several);
-  const lines = [];
+  table.style.setProperty("--columns", String(columns.length + (several ? 1 : 0)));
+  const counts = new Map();
+  for (const row of rows) counts.set(data.rows[row].suite, (counts.get(data.rows[row].suite) ?? 0) + 1);
+  waiting.lines = [];
   let suite = null;
-  const buttons = [];
   for (const row of ordered(rows, columns)) {
     if (state.sort === null && data.rows[row].suite !== suite) {
-      suite = data.rows[row].suite;
-      const mine = rows.filter((one) => data.rows[one].suite === suite);
-      const label = `${suite} · ${mine.length} problem${mine.length > 1 ? "s" : ""}`;
-      lines.push(element("tr", { class: "group" }, element("th", { scope: "rowgroup" }, label), element("td", { colspan: String(columns.length + (several ? 1 : 0)) })));
+      const next = suite = data.rows[row].suite;
+      waiting.lines.push(() => groupLine(next, counts.get(next), columns));
     }
-    const line = element("tr", {}, rowHeading(row), ...columns.map((column) => cell(grid[row][column], row, columns)));
-    if (several) {
-      const metric = rowPortability(row, columns);
-      line.append(element("td", { class: "portability" }, metric === null ? "–" : metric.toFixed(2)));
-    }
-    buttons.push(...line.querySelectorAll("button.cell"));
-    lines.push(line);
+    waiting.lines.push(() => lineOf(row, columns).line);
   }
-  if (!lines.length) lines.push(element("tr", {}, element("td", { class: "empty", colspan: String(columns.length + 2) }, "No problem is left by these filters.")));
-  table.tBodies[0].replaceChildren(...lines);
-  rove(table.tBodies[0], buttons, columns.length);
-  table.tFoot.replaceChildren(...(view.share ? [footer(rows, columns, several)] : []));
+  const none = () => element("tr", {}, element("td", { class: "empty", colspan: String(columns.length + 2) }, "No problem is left by these filters."));
+  if (!rows.length) waiting.lines.push(none);
+  table.setAttribute("aria-rowcount", String(waiting.lines.length + 1));
+  table.tBodies[0].replaceChildren();
+  showMore();
+  roveTable(table.tBodies[0], showMore);
+  table.tFoot.replaceChildren(...(data.views[state.view].share ? [footer(rows, columns, several)] : []));
+  clearHeadings(table);
+}
+
+function showWhatIsScrolledTo() {
+  const box = byId("matrix").parentElement;
+  box.addEventListener("scroll", () => {
+    if (waiting.lines.length && box.scrollTop + 2 * box.clientHeight > box.scrollHeight) showMore();
+  }, { passive: true });
+  addEventListener("beforeprint", () => showMore(Infinity));
 }
 
 function footer(rows, columns, several) {

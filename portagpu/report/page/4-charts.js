@@ -28,6 +28,7 @@ function key(index, text) {
 const box = { width: 680, height: 430, left: 62, right: 18, top: 14, bottom: 48 };
 const narrow = matchMedia("(max-width: 46rem)");
 const fit = () => { box.width = narrow.matches ? 400 : 680; }; // text keeps its size on a phone
+const gutter = () => (narrow.matches ? 100 : 196); // for what the compute roofs are called, right of a roofline
 const rounded = (value) => Math.round(value * 100) / 100;
 
 function logScale(low, high, start, end) {
@@ -92,6 +93,7 @@ function drawRoofline(rows) {
   const xs = [...points.map((point) => point.x), ...ridges];
   const xRange = [10 ** Math.floor(Math.log10(Math.min(...xs))), 10 ** Math.ceil(Math.log10(2 * Math.max(...xs)))];
   const yRange = [10 ** Math.floor(Math.log10(Math.min(...points.map((point) => point.y)))), 10 ** Math.ceil(Math.log10(top * 1.3))];
+  box.right = device.peaks.length ? gutter() : 18;
   const x = logScale(...xRange, box.left, box.width - box.right);
   const y = logScale(...yRange, box.height - box.bottom, box.top);
   const chart = svg("svg", { class: "chart", viewBox: `0 0 ${box.width} ${box.height}`, role: "group",
@@ -106,43 +108,74 @@ function drawRoofline(rows) {
     const row = data.rows[point.place.row];
     const mark = svg("path", { class: "point", d: SHAPES[index % SHAPES.length](5.5), transform: `translate(${x(point.x)} ${y(point.y)})`, role: "button",
       "aria-label": `${row.label}: ${digits(point.y)} GFLOP/s at ${digits(point.x)} FLOP/byte`, style: { fill: colour(index) } });
-    explain(mark, point.place);
+    panels.set(mark, () => describe(point.place));
     return mark;
   });
   group.append(...marks);
-  rove(group, marks, 1);
+  rove(group, marks);
   chart.append(group, names);
   const keys = element("ul", { class: "keys" });
   suites.forEach((suite, index) => { if (points.some((point) => point.suite === suite)) keys.append(key(index, suite)); });
-  area.replaceChildren(chart, keys);
+  area.replaceChildren(chart, keys, roofsText(device));
 }
 
+// all roofs in words: in the plot there is no room for each
+function roofsText({ peaks, bandwidths }) {
+  const told = [...peaks.map(([name, rate]) => `${name} ${peakText(rate)}`), ...bandwidths.map(([name, rate]) => `${name === "copy" ? "memory" : name} ${digits(rate)} GB/s`)];
+  if (!told.length) return element("p", { class: "quiet" }, "No roof of this device was measured.");
+  return element("details", { class: "roofs" }, element("summary", {}, "All measured roofs"), element("ul", {}, ...told.map((text) => element("li", {}, text))));
+}
+
+function wrapped(parts, width) {
+  const lines = [];
+  for (const part of parts) {
+    if (lines.length && lines.at(-1).length + part.length < width) lines[lines.length - 1] += ` ${part}`; else lines.push(part);
+  }
+  return lines;
+}
+
+// compute roofs, from the highest down: those within 5% share a label, and labels in the gutter keep clear of each other
 function drawRoofs(chart, names, device, x, y, xRange, yRange, top) {
-  const widest = Math.max(0, ...device.bandwidths.filter(([name]) => name === "copy").map(([, rate]) => rate)) || null;
+  const memory = device.bandwidths.find(([name]) => name === "copy")?.[1];
   const peaks = [...device.peaks].sort((a, b) => b[1] - a[1]);
-  let told = []; // names of roofs that lie so close that one line of text must do
+  const right = box.width - box.right;
+  let free = 0; // where a label may begin
+  let told = [];
   peaks.forEach(([name, rate], index) => {
-    const start = widest ? Math.max(rate / widest, xRange[0]) : xRange[0];
-    chart.append(svg("path", { class: "roof", d: `M${x(start)},${y(rate)}H${box.width - box.right}` }));
-    told.push(name.replace(/ matrix unit$/, " (matrix)"));
-    const next = peaks[index + 1];
-    if (next && y(next[1]) - y(rate) < 14) return;
-    names.append(svg("text", { class: "label", x: box.width - box.right, y: y(peaks[index - told.length + 1][1]) - 5, "text-anchor": "end" }, `${told.join(", ")} ${peakText(rate)}`));
+    const start = memory ? Math.max(rate / memory, xRange[0]) : xRange[0];
+    chart.append(svg("path", { class: "roof", d: `M${x(start)},${y(rate)}H${right}` }));
+    told.push([name.replace(/ matrix unit$/, " (matrix)"), rate]);
+    if (peaks[index + 1]?.[1] >= told[0][1] / 1.05) return;
+    const text = told.map(([one], at) => (at < told.length - 1 ? `${one},` : one));
+    const lines = narrow.matches ? [peakText(told[0][1])] : wrapped([...text, peakText(told[0][1])], 28);
+    const begin = Math.max(free, y(told[0][1]) - 6.5 * lines.length);
+    lines.forEach((line, at) => names.append(svg("text", { class: "label", x: right + 15, y: rounded(begin + 10.5 + 13 * at) }, line)));
+    chart.append(svg("path", { class: "leader", d: `M${right},${y(told[0][1])}L${right + 12},${rounded(begin + 6.5 * lines.length)}` }));
+    free = begin + 13 * lines.length + 4;
     told = [];
   });
-  for (const [name, rate] of device.bandwidths) {
+  drawBandwidths(chart, names, device, x, y, xRange, yRange, top);
+}
+
+// memory first, then the fastest, then what there is room for; all of them stand below in words
+function drawBandwidths(chart, names, device, x, y, xRange, yRange, top) {
+  const order = [...device.bandwidths].sort((a, b) => (b[0] === "copy") - (a[0] === "copy") || b[1] - a[1]);
+  const drawn = [];
+  for (const [name, rate] of order) {
     const end = Math.min(top / rate, xRange[1]);
     const start = Math.max(xRange[0], yRange[0] / rate);
     if (start >= end) continue;
+    const angle = Math.atan2(y(end * rate) - y(start * rate), x(end) - x(start));
+    const decade = y(rate * start) - y(rate * start * 10);
+    if (drawn.some((other) => Math.abs(Math.log10(other / rate)) * decade * Math.cos(angle) < 17)) continue;
+    drawn.push(rate);
     chart.append(svg("path", { class: `roof${name === "copy" ? "" : " cache"}`, d: `M${x(start)},${y(start * rate)}L${x(end)},${y(end * rate)}` }));
-    const angle = (Math.atan2(y(end * rate) - y(start * rate), x(end) - x(start)) * 180) / Math.PI;
-    const at = start * (end / start) ** 0.12;
-    names.append(svg("text", { class: "label", transform: `translate(${x(at)} ${y(at * rate) - 6}) rotate(${rounded(angle)})` }, `${name === "copy" ? "memory" : name} ${digits(rate)} GB/s`));
+    const at = start * 10 ** 0.1;
+    names.append(svg("text", { class: "label", transform: `translate(${x(at)} ${rounded(y(at * rate) - 5)}) rotate(${rounded((angle * 180) / Math.PI)})` }, `${name === "copy" ? "memory" : name} ${digits(rate)} GB/s`));
   }
 }
 
-function drawCascade(rows, columns) {
-  const { common, lines } = cascades(rows, columns);
+function drawCascade({ common, lines }, columns) {
   const area = byId("cascade");
   const most = lines.slice(0, 6);
   byId("cascade-about").textContent = common
@@ -152,6 +185,7 @@ function drawCascade(rows, columns) {
     area.replaceChildren(element("p", { class: "empty" }, "It takes two devices, and problems that each of them has."));
     return;
   }
+  box.right = 18;
   const strip = 22 * most.length;
   const height = box.height + strip;
   const x = (index) => rounded(box.left + 24 + (index * (box.width - box.left - box.right - 48)) / Math.max(1, columns.length - 1));

@@ -1,11 +1,13 @@
 // Controls, and drawing all of it again when one of them changes.
 const ABOUT = new Map(data.views.map((view) => [view.key, view.about]));
 
+const left = { rows: [], columns: [] }; // what the filters left
+
 function options(select, entries) {
   select.replaceChildren(...entries.map(([value, text]) => element("option", { value: String(value) }, text.length > 70 ? `${text.slice(0, 69)}\u2026` : text)));
 }
 
-function drawFacts(rows, columns) {
+function drawFacts(rows, columns, { common, lines }) {
   const view = data.views[state.view];
   const found = rows.flatMap((row) => columns.map((column) => grid[row][column]).filter(Boolean));
   const measured = found.filter((place) => place.figures[state.view].value !== null);
@@ -16,7 +18,6 @@ function drawFacts(rows, columns) {
     entries.push([view.title, geometricMean(values).toFixed(2), `geometric mean of ${values.length} cells`]);
     entries.push(["Worst case", worst.figures[state.view].value.toFixed(2), `${data.rows[worst.row].label} on ${data.columns[worst.column].letter}`]);
   }
-  const { common, lines } = cascades(rows, columns);
   const ours = lines.find((one) => one.role === "ours");
   if (ours && columns.length > 1) {
     const metric = ours.metric.at(-1);
@@ -43,25 +44,22 @@ function drawLegend() {
 function draw() {
   const columns = shownColumns();
   const rows = shownRows(columns);
+  const found = cascades(rows, columns);
+  Object.assign(left, { rows, columns });
   closeTip();
   fit();
-  drawFacts(rows, columns);
+  drawFacts(rows, columns, found);
   drawLegend();
   drawTable(rows, columns);
   drawRoofline(rows);
-  drawCascade(rows, columns);
-  const sorted = state.sort === null ? "" : `, sorted by ${state.sort === "portability" ? "portability" : data.columns[state.sort].short}, ${state.falling ? "largest" : "smallest"} first`;
-  byId("status").textContent = `${rows.length} problems on ${columns.length} devices${sorted}`;
+  drawCascade(found, columns);
+  tellStatus();
 }
 
-function drawCompiled() {
-  if (!data.compiled.lines.length) return;
-  const table = element("table", {}, element("thead", {}, element("tr", {}, ...data.compiled.headings.map((text) => element("th", { scope: "col" }, text)))));
-  const body = element("tbody");
-  for (const [ok, ...texts] of data.compiled.lines) body.append(element("tr", ok ? {} : { class: "failed" }, ...texts.map((text) => element("td", {}, text))));
-  table.append(body);
-  byId("compiled").append(table);
-  byId("compiled-section").hidden = false;
+function tellStatus() {
+  const { rows, columns } = left;
+  const sorted = state.sort === null ? "" : `, sorted by ${state.sort === "portability" ? "portability" : data.columns[state.sort].short}, ${state.falling ? "largest" : "smallest"} first`;
+  byId("status").textContent = `${rows.length} problems on ${columns.length} devices${sorted}`;
 }
 
 function setUp() {
@@ -83,7 +81,7 @@ function setUp() {
   listen("suite", "change", (one) => { state.suite = one.value; });
   listen("arithmetic", "change", (one) => { state.arithmetic = one.value; });
   listen("everywhere", "change", (one) => { state.everywhere = one.checked; });
-  listen("roofline-device", "change", (one) => { state.device = Number(one.value); });
+  byId("roofline-device").addEventListener("change", (event) => { state.device = Number(event.target.value); closeTip(); drawRoofline(left.rows); });
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
   byId("clear").addEventListener("click", () => {
     byId("controls").reset();
@@ -115,9 +113,11 @@ function setUpTheme() {
 
 state.device = Math.max(0, data.columns.findIndex((column) => column.peaks.length));
 setUpTheme();
-drawCompiled();
+for (const id of ["matrix", "roofline", "compiled"]) explain(byId(id));
+if (data.compiled.cells.length) setUpCompiled();
 if (data.cells.length) {
   setUp();
+  showWhatIsScrolledTo();
   for (const id of ["facts", "matrix-section", "roofline-section", "cascade-section"]) byId(id).hidden = false;
   draw();
   narrow.addEventListener("change", draw);

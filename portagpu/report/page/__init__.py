@@ -14,7 +14,7 @@ from mako.template import Template
 from portagpu.errors import SettingsError
 from portagpu.escaping import visible
 from portagpu.report import published
-from portagpu.report.compiled import CompiledRow
+from portagpu.report.compiled import HEADINGS, CompiledRow
 from portagpu.report.matrix import Column, Matrix
 from portagpu.report.page.content import content
 from portagpu.report.terminal import roofs_text
@@ -48,7 +48,9 @@ def html_text(matrix: Matrix, compiled: Sequence[CompiledRow] = (), view: View |
         data=content(matrix, compiled, view),
         headings=published.HEADINGS,
         lines=[[visible(text, 300) for text in texts] for texts in islice(published.lines(matrix), _MOST_LINES)],
-        left_out=max(0, len(matrix.places) - _MOST_LINES),
+        compiled_headings=HEADINGS,
+        compiled=[[visible(text, 300) for text in row.texts] for row in compiled[:_MOST_LINES]],
+        left_out=max(0, len(matrix.places) - _MOST_LINES) + max(0, len(compiled) - _MOST_LINES),
         devices=[_device(number, column) for number, column in enumerate(matrix.columns)],
         notes=[visible(note, 600) for note in _notes(matrix)],
         version=__version__,

@@ -9,6 +9,7 @@ from typing import Any
 from portagpu.bench.records.cell import Cell, Role
 from portagpu.escaping import visible
 from portagpu.report.compiled import HEADINGS, CompiledRow
+from portagpu.report.compiled_grid import Kernel, kernels, targets
 from portagpu.report.matrix import Column, Matrix, Place, Row
 from portagpu.report.metrics import NOT_RUN
 from portagpu.report.text import absent, letter, mark, spread
@@ -56,14 +57,40 @@ def content(matrix: Matrix, compiled: Sequence[CompiledRow], view: View | None) 
         "columns": [_column(number, column) for number, column in enumerate(matrix.columns)],
         "rows": [_row(row) for row in matrix.rows],
         "cells": cells,
-        "compiled": {
-            "headings": HEADINGS,
-            "lines": [[row.ok, *(visible(text, _LONGEST) for text in row.texts)] for row in compiled],
-        },
+        "compiled": _compiled(compiled, texts),
         "texts": list(texts.known),
     }
     made = json.dumps(data, separators=(",", ":"), allow_nan=False)  # ASCII: no line ends that only JSON allows
     return made.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _compiled(rows: Sequence[CompiledRow], texts: _Texts) -> dict[str, Any]:
+    """Kernels by targets: what of a cell is shown, its kind, the share of the possible occupancy, and all texts."""
+    found, columns = kernels(rows), targets(rows)
+    numbers = {target.key: number for number, target in enumerate(columns)}
+    cells = [
+        [
+            line,
+            numbers[row.where],
+            row.kind.value,
+            row.share,
+            *(visible(text, _LONGEST) for text in row.brief),
+            [texts.index(text) for text in row.texts],
+        ]
+        for line, kernel in enumerate(found)
+        for row in kernel.rows
+    ]
+    named = [{"code": one.code, "title": one.title, "compiler": one.compiler} for one in columns]
+    return {
+        "headings": HEADINGS,
+        "targets": [{name: visible(text, _LONGEST) for name, text in one.items()} for one in named],
+        "kernels": [_kernel(kernel) for kernel in found],
+        "cells": cells,
+    }
+
+
+def _kernel(kernel: Kernel) -> dict[str, str]:
+    return {name: visible(getattr(kernel, name), _LONGEST) for name in ("name", "detail", "group")}
 
 
 def _telling(matrix: Matrix) -> str:
@@ -80,6 +107,7 @@ def _column(number: int, column: Column) -> dict[str, Any]:
         "letter": letter(number),
         "short": visible(column.short, _LONGEST),
         "title": visible(column.title, _LONGEST),
+        "driver": visible(f"{column.device.platform} {column.device.driver}".strip(), 80),
         **{
             kind: [[visible(name, 60), _short(rate / 1e9)] for name, rate in found.items()]
             for kind, found in rates.items()

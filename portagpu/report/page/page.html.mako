@@ -36,6 +36,24 @@
 </tr>
 % endfor
 </tbody></table></div>
+% if compiled:
+<p>Compiled for hardware that was not there; nothing was run:</p>
+<div class="plain"><table>
+<thead><tr>
+% for heading in compiled_headings:
+<th scope="col">${heading | h}</th>
+% endfor
+</tr></thead>
+<tbody>
+% for texts in compiled:
+<tr>\
+% for text in texts:
+<td>${text | h}</td>\
+% endfor
+</tr>
+% endfor
+</tbody></table></div>
+% endif
 % if left_out:
 <p>${left_out} more lines are left out here: make a table with <code>portagpu matrix -o FILE.md</code>.</p>
 % endif
@@ -74,17 +92,22 @@
 </div>
 <section class="card" aria-labelledby="compiled-title" id="compiled-section" hidden>
 <h2 id="compiled-title">Compiled for hardware that was not there</h2>
-<p class="quiet">What the offline compilers say of each kernel; nothing was run.</p>
-<div class="plain" id="compiled" role="region" aria-labelledby="compiled-title" tabindex="0"></div>
+<p class="quiet" id="compiled-about"></p>
+<form class="controls" id="compiled-controls"><label class="field wide">Find a kernel<input type="search" id="compiled-search" autocomplete="off" spellcheck="false"></label></form>
+<p class="legend"><span>Number: registers of a thread</span><span>below: subgroups that a compute unit holds, of the most possible</span><span class="swatch"><i class="cell less half"></i>fewer than possible</span><span class="swatch"><i class="cell less"></i>spills</span><span>hatched: no program</span></p>
+<p class="sr" role="status" id="compiled-status"></p>
+<div class="scroll" role="region" aria-labelledby="compiled-title" id="compiled" tabindex="0">
+<table class="matrix" id="compiled-table"><caption class="sr">Arrow keys move between cells, Enter opens a cell's details, Escape closes them.</caption><thead></thead><tbody></tbody></table>
+</div>
 </section>
 <section class="card" aria-labelledby="machines-title">
 <h2 id="machines-title">Devices and method</h2>
 <div class="plain" id="machines" role="region" aria-labelledby="machines-title" tabindex="0">
 <table>
-<thead><tr><th scope="col"></th><th scope="col">Device</th><th scope="col">Driver</th><th scope="col">Compiler</th><th scope="col">Machine</th><th scope="col">Measured roofs</th></tr></thead>
+<thead><tr><th scope="col"><span class="sr">Letter</span></th><th scope="col">Device</th><th scope="col">Driver</th><th scope="col">Compiler</th><th scope="col">Machine</th><th scope="col">Measured roofs</th></tr></thead>
 <tbody>
 % for device in devices:
-<tr><td><span class="letter">${device[0] | h}</span></td>\
+<tr><th scope="row"><span class="letter">${device[0] | h}</span></th>\
 % for text in device[1:]:
 <td>${text | h}</td>\
 % endfor
