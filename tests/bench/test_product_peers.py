@@ -213,7 +213,8 @@ def test_a_library_that_cannot_be_imported_is_none(device, torch):
         raise OSError("a shared library is missing")
 
     torch.cuda.is_available = broken
-    assert "NumPy" in peers_for(replace(device, device_type=DeviceType.GPU))[0].name
+    (peer,) = peers_for(replace(device, device_type=DeviceType.GPU))
+    assert "NumPy" in peer.name and peer.role is Role.PEER, "it computes on the host, and is no vendor's of a GPU"
 
 
 def test_torch_modes(torch):

@@ -39,10 +39,14 @@ class Peer:
 
 
 def peers_for(device: DeviceRecord) -> tuple[Peer, ...]:
-    """The library of the device's maker: through torch, else CuPy; for CPUs, and GPUs without either, NumPy's BLAS."""
+    """The library of the device's maker: through torch, else CuPy; for CPUs, and GPUs without either, NumPy's BLAS.
+
+    Beside a GPU that one is no vendor's: it computes on the host.
+    """
     if device.device_type is not DeviceType.CPU:
         for peer in _of_gpu(device):
             return (peer,)
+        return (_of_numpy(Role.PEER),)
     return (_of_numpy(),)
 
 
@@ -52,12 +56,12 @@ def all_peers(context: Context, tuned: Path | None = None) -> tuple[Peer, ...]:
     if device.device_type is DeviceType.CPU:
         return (_of_numpy(), *_of_cpu(), *_of_any(context, tuned))
     theirs = tuple(_of_gpu(device))
-    return (*theirs, *_of_any(context, tuned), *(() if theirs else (_of_numpy(),)))
+    return (*theirs, *_of_any(context, tuned), *(() if theirs else (_of_numpy(Role.PEER),)))
 
 
-def _of_numpy() -> Peer:
+def _of_numpy(role: Role = Role.VENDOR) -> Peer:
     name = f"NumPy {np.__version__} ({numpy_blas()})"
-    return Peer(name=name, memory=Memory.HOST, prepare=_numpy, serves=blas_problem)
+    return Peer(name=name, memory=Memory.HOST, prepare=_numpy, serves=blas_problem, role=role)
 
 
 def numpy_blas() -> str:
