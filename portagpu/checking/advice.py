@@ -14,7 +14,6 @@ every vector unit of a core, and few enough that blocks begin and end at differe
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -22,12 +21,12 @@ from portagpu.backends.offline import OfflineFigures, OfflineTarget
 from portagpu.checking.examination import Call
 from portagpu.checking.records import Data
 from portagpu.dispatch.dispatcher import Dispatcher
+from portagpu.dispatch.kernel_axes import axes_of
 from portagpu.dispatch.offline import OfflineKernel
 from portagpu.errors import PortaGPUError
 
 _SIZES = (64, 128, 256, 512, 1024)
 _USUAL = 256
-_PLANE = re.compile(r"\b(?:threadIdx|blockDim|blockIdx)\s*\.\s*y\b|\bgrid(?:size)?\(\s*[23]\s*\)")
 
 
 def suggestion(kernel: Dispatcher, target: OfflineTarget, call: Call) -> Data:
@@ -57,7 +56,7 @@ def blocks_for(kernel: Dispatcher, target: OfflineTarget, call: Call) -> list[tu
     if call.block is not None and math.prod(call.block[1:]) > 1:
         rest = math.prod(call.block[1:])
         return [(n // rest, *call.block[1:]) for n in sizes if n % rest == 0]
-    if _PLANE.search("\n".join(kernel.source.lines)):
+    if axes_of(kernel) > 1:
         return [(n // height, height) for n in sizes for height in (2 ** (int(math.log2(n)) // 2),)]
     return [(n,) for n in sizes]
 

@@ -11,12 +11,18 @@ from portagpu.bench.method.turns import Call
 from portagpu.bench.peers import core_types
 from portagpu.bench.peers.core_types import CoreTypes
 from portagpu.bench.peers.products import Peer, peers_for
+from portagpu.bench.problems import missing
+from portagpu.bench.product_check import checker
+from portagpu.bench.products import own_call
 from portagpu.bench.records.cell import Memory, Role, Status
 from portagpu.bench.running import facts, session
 from portagpu.bench.running.case import Options, Peers
+from portagpu.bench.running.programs import with_programs
 from portagpu.bench.suites import gemm
 from portagpu.blas.gemm.core.problem import DTYPES, Problem
+from portagpu.blas.gemm.tuning.trial import operand
 from portagpu.device import DeviceType
+from portagpu.runtime.execution.context import Context
 
 pytestmark = [pytest.mark.usefixtures("short_turns"), pytest.mark.one_device]
 
@@ -91,6 +97,21 @@ def test_device_arrays_against_a_library(device, cells, monkeypatch):
     found = cells(device, problem(), problem(batch=4), problem(m=1, dtype="float16"))
     assert [cell.implementation for cell in found] == 3 * ["PortaGPU", "lib 2"]
     assert all(cell.memory is Memory.DEVICE and cell.error <= 1 and cell.rate > 0 for cell in found)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_first_call_of_device_arrays_is_the_first_product(device, dtype):
+    """What prepares it runs and compiles nothing, so that the first call's time is what it is said to be."""
+    one = problem(dtype=dtype)
+    a, b = (operand(np.random.default_rng(0), one, *shape, "C") for shape in ((20, 40), (40, 30)))
+    if missing(one, device.capabilities):
+        pytest.skip("the device has no such products")
+    with Context.for_device(device) as context:
+        calls = []
+        assert with_programs(lambda: calls.append(own_call(context, one, a, b, Memory.DEVICE))) == ""
+        (call,) = calls
+        assert with_programs(call.product)
+        assert checker(one, a, b)(call.fetch()) <= 1
 
 
 def test_what_a_library_cannot_do_leaves_our_number(device, cells, monkeypatch):

@@ -106,6 +106,17 @@ def test_children_are_shared_and_the_first_is_not_timed(monkeypatch):
         first_call.Children("raise SystemExit('3')").row(0)
 
 
+def test_children_that_hang_or_talk(monkeypatch):
+    assert first_call.Children("print('a driver greets'); print(1, 2, 3, 4)").row(0) == (1, 2, 3, 4)
+    with pytest.raises(RuntimeError, match="said no times: hello"):
+        first_call.Children("print('hello')").row(0)
+    with pytest.raises(RuntimeError, match="said no times: it ended with status 0"):
+        first_call.Children("").row(0)
+    monkeypatch.setattr(first_call, "_LIMIT", 0.5)
+    with pytest.raises(RuntimeError, match=r"did not end within 0\.5 s"):
+        first_call.Children("import time; time.sleep(60)").row(0)
+
+
 @pytest.mark.parametrize("name", ["own", "without_compiler", pytest.param("driver_alone", marks=pytest.mark.thorough)])
 def test_new_kernels_are_right(device, name):
     with Context.for_device(device) as context:

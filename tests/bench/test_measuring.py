@@ -18,7 +18,7 @@ from portagpu.bench.records.cell import Caches, Memory, Role, Status
 from portagpu.bench.records.workload import Unit, Workload
 from portagpu.bench.running import session
 from portagpu.bench.running.case import Case, Contender, Entry, Options
-from portagpu.bench.running.measuring import measure
+from portagpu.bench.running.measuring import measure, reason_of
 from portagpu.errors import MissingCapabilityError, OutOfMemoryError
 from portagpu.runtime.execution.context import Context
 from portagpu.settings import Settings
@@ -94,6 +94,20 @@ def test_failures_are_reasons(error, status):
         ours, peer = cells_of(case(made, contender("lib", Role.PEER)))
         assert ours.status is status and ours.reason == (str(error).splitlines() or ["RuntimeError"])[0]
         assert peer.status is Status.MEASURED
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ("\n=====\nFailed to import it.\n\nOriginal error:", "Failed to import it."),
+        ("cannot open /home/ann/lib.so: not today", "cannot open lib.so: not today"),
+        ("[Errno 2] No such file: '/home/ann/my files/lib.so'", "[Errno 2] No such file: 'lib.so'"),
+        ("see https://docs.example/a/b for 3 GB/s and a / b", "see https://docs.example/a/b for 3 GB/s and a / b"),
+        ("", "RuntimeError"),
+    ],
+)
+def test_reasons_have_words_and_no_folders(text, told):
+    assert reason_of(RuntimeError(text)) == told
 
 
 def test_one_that_fails_later_leaves_the_others_alone():

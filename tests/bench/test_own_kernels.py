@@ -12,6 +12,7 @@ from click.testing import CliRunner
 import portagpu
 from portagpu import cuda
 from portagpu.bench.own_kernels import shown
+from portagpu.bench.own_kernels.comparison import error_of
 from portagpu.bench.records.cell import Status
 from portagpu.bench.records.files import load
 from portagpu.cli import cli
@@ -86,6 +87,8 @@ def test_what_is_no_launch_is_told(device, arguments):
         (launch, {"expected": 3}, "expected is of type int"),
         (launch, {"expected": raising}, "what is expected of `saxpy` raised ValueError: not today"),
         (launch, {"expected": lambda a: None}, "what is expected of `saxpy` raised TypeError"),
+        (launch, {"expected": {}}, r"what is expected of `saxpy` names no array"),
+        (launch, {"expected": lambda a, x, y: a * x + y}, r"`saxpy` returned ndarray(.|\n)*it must change the arrays"),
         (launch, {"tolerance": -1.0}, "tolerance is -1.0"),
         (launch, {"tolerance": float("nan")}, "tolerance is nan"),
     ):
@@ -151,7 +154,10 @@ def test_peers_take_turns_with_it(device, arguments):
 
 @pytest.mark.parametrize(
     "dtype, change, right",
-    [("float64", 1e-15, True), ("float64", 1e-9, False), ("int32", 0, True), ("int32", 1, False)],
+    [
+        *(("float64", 1e-15, True), ("float64", 1e-9, False), ("int32", 0, True), ("int32", 1, False)),
+        *(("bfloat16", 0.5, True), ("bfloat16", 2, False), ("float16", 0.05, True), ("float16", 0.5, False)),
+    ],
 )
 def test_tolerances(device, dtype, change, right):
     @cuda.jit
@@ -160,6 +166,10 @@ def test_tolerances(device, dtype, change, right):
         if i < x.size:
             y[i] = x[i]
 
+    if dtype == "bfloat16":
+        dtype = pytest.importorskip("ml_dtypes").bfloat16
+    if dtype == "float16" and not device.capabilities.fp16:
+        pytest.skip("the device has no float16")
     x = np.arange(9).astype(dtype)
     launch = portagpu.Launch(
         kernel=copy[1, 32], arguments=(x, np.zeros_like(x)), expected={1: x + x.dtype.type(change)}
@@ -169,6 +179,27 @@ def test_tolerances(device, dtype, change, right):
         call = ours.prepare()
         call.product()
         assert (launch.check()(call.fetch()) <= 1) is right
+
+
+@pytest.mark.parametrize(
+    "found, expected, error",
+    [
+        ([np.inf, -np.inf, np.nan, 1], [np.inf, -np.inf, np.nan, 1], 0),
+        ([np.inf, 1], [-np.inf, 1], np.inf),
+        ([np.inf, 1], [2, 1], np.inf),
+        ([2, 1], [np.inf, 1], np.inf),
+        ([np.nan, 1], [2, 1], np.nan),
+        ([2, 1], [np.nan, 1], np.nan),
+        ([np.inf + 1j], [np.inf + 1j], 0),
+        ([1.0, 2.5], [1.0, 2.0], 2.5),
+        ([], [], 0),
+        ([0.0], [0.0], 0),
+        ([1e-30], [0.0], np.inf),
+    ],
+)
+def test_arrays_are_compared_by_their_largest_magnitude(found, expected, error):
+    """Without a warning of NumPy's: what is infinite where it should be is right."""
+    assert error_of(np.asarray(found), np.asarray(expected), 0.1) == pytest.approx(error, nan_ok=True)
 
 
 FILE = """
@@ -212,6 +243,26 @@ FILE = """
     def raising(a, x, y):
         raise ValueError("not today")
 
+    @cuda.jit("void(float32[:, ::1], float32[:, ::1])")
+    def plane(x, y):
+        j, i = cuda.grid(2)
+        if i < x.shape[0] and j < x.shape[1]:
+            y[i, j] = 2 * x[i, j]
+
+    def plane_by_numpy(x, y):
+        assert x.shape == (1024, 1024)
+        y[...] = 2 * x
+
+    @cuda.jit("void(float64[:, :, ::1])")
+    def solid(x):
+        k, j, i = cuda.grid(3)
+        if i < x.shape[0] and j < x.shape[1] and k < x.shape[2]:
+            x[i, j, k] *= 3
+
+    def solid_by_numpy(x):
+        assert x.shape == (64, 64, 64)
+        x *= 3
+
     @cuda.jit(device=True)
     def helper(x):
         return x
@@ -239,6 +290,15 @@ def test_kernels_of_files(bench):
     run = load(output)
     assert [c.workload.path for c in run.cells] == ["kernel/saxpy/77", "kernel/saxpy/1000"]
     assert all(c.status is Status.MEASURED for c in run.cells) and run.cells[0].workload.flops == 2 * 77
+
+
+@pytest.mark.parametrize("name", ["plane", "solid"])
+def test_sizes_and_blocks_of_kernels_with_several_axes(bench, name):
+    """As many elements in all as a vector has by itself, and blocks that have the grid's axes."""
+    done, output = bench(name, "--reference", f"{name}_by_numpy", "--quick")
+    assert done.exit_code == 0, done.output
+    (cell,) = load(output).cells
+    assert cell.status is Status.MEASURED, cell.reason
 
 
 def test_wrong_kernels_of_files(bench):

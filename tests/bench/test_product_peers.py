@@ -213,7 +213,25 @@ def test_a_library_that_cannot_be_imported_is_none(device, torch):
         raise OSError("a shared library is missing")
 
     torch.cuda.is_available = broken
-    assert "NumPy" in peers_for(replace(device, device_type=DeviceType.GPU))[0].name
+    (peer,) = peers_for(replace(device, device_type=DeviceType.GPU))
+    assert "NumPy" in peer.name and peer.role is Role.PEER, "it computes on the host, and is no vendor's of a GPU"
+
+
+def test_a_library_that_does_not_work_says_why(device, torch, measured, monkeypatch, no_clblast):
+    """One that is installed for nothing is no missing column without a word."""
+
+    def broken():
+        raise OSError("libcudart.so.99: cannot open shared object file")
+
+    torch.cuda.is_available = torch.backends.mkl.is_available = broken
+    gpu = SimpleNamespace(device=replace(device, device_type=DeviceType.GPU))
+    found = {peer.name: peer for peer in all_peers(gpu)}
+    assert found["torch"].memory is Memory.DEVICE and found["torch"].role is Role.VENDOR
+    options = Options(small=True, core_types=False, peers=Peers.ALL)
+    cells = measured(device, gemm.entries(device, options, lambda _: [problem()]), options)
+    (cell,) = (cell for cell in cells if cell.implementation == "torch")
+    assert cell.status is Status.FAILED
+    assert cell.reason == "OSError: libcudart.so.99: cannot open shared object file"
 
 
 def test_torch_modes(torch):

@@ -152,6 +152,8 @@ BROKEN = {
     "long text": {"implementation": "x" * 10_000},
     "nested conditions": {"conditions": {"a": {"b": 1}}},
     "endless error": {"error": 10**400},
+    "more error than is allowed": {"error": 1.5},
+    "half a device": {"device": 0.5},
 }
 
 
@@ -162,6 +164,20 @@ def test_damaged_cells_are_refused_with_the_place(changes, tmp_path):
     with pytest.raises(StoreError, match="is damaged") as told:
         load(path)
     assert "cells[0]" in str(told.value) and visible(told.value.message) == told.value.message
+
+
+def test_whole_numbers_may_have_a_point(tmp_path):
+    """JSON Schema takes 0.0 for an integer, and so do other programs that write files."""
+    data = changed(device=0.0)
+    data["devices"][0]["machine"] = 0.0
+    data["machines"][0] |= {"cores": 4.0, "memory_bytes": 1e9}
+    data["seed"] = 3.0
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps(data))
+    run = load(path)
+    (machine,), (cell,) = run.machines, run.cells
+    found = [cell.device, run.devices[0].machine, machine.cores, machine.memory_bytes, run.seed]
+    assert found == [0, 0, 4, 10**9, 3] and all(type(value) is int for value in found)
 
 
 def test_other_versions_and_kinds(tmp_path):
@@ -271,5 +287,7 @@ def test_nothing_tells_whose_machine_it_is():
     facts = machine_facts()
     told = json.dumps([facts.system, facts.processor, dict(facts.software)])
     assert str(Path.home()) not in told and not facts.label
-    line = command_line(["/home/ann/bin/portagpu", "bench", "-o", "/home/ann/x.json", "--keep=/home/ann/y", "a/b"])
-    assert line == "portagpu bench -o x.json --keep=y a/b"
+    typed = "bench ann/k.py:f -o/home/ann/x.json --keep=/home/ann/y -o ../ann/z.json --filter gemm/*/4 --filter=a/b"
+    line = command_line(["/home/ann/bin/portagpu", *typed.split(), "--dask", "tcp://lab:1", "--dask=tcp://lab:2"])
+    told = "portagpu bench k.py:f -ox.json --keep=y -o z.json --filter gemm/*/4 --filter=a/b"
+    assert line == f"{told} --dask ADDRESS --dask=ADDRESS"

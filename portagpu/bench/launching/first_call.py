@@ -49,6 +49,7 @@ cupy.cuda.Device().synchronize()
 done = time.perf_counter()
 print(imported - begin, ready - imported, done - ready, cupy.asnumpy(x).sum())
 """
+_LIMIT = 300.0  # seconds of a child's life: a driver's start may hang
 RIGHT = 2048.0
 """The sum that a child finds."""
 
@@ -63,12 +64,24 @@ class Children:
     def row(self, number: int) -> tuple[float, ...]:
         """Seconds of `PHASES` in a child, and the sum that it found. Raises RuntimeError for one that fails."""
         while len(self._rows) <= number:
-            done = subprocess.run(self._command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                lines = done.stderr.strip().splitlines()
-                raise RuntimeError(f"a new process failed: {lines[-1] if lines else done.returncode}")
-            self._rows.append(tuple(map(float, done.stdout.split())))
+            self._rows.append(self._run())
         return self._rows[number]
+
+    def _run(self) -> tuple[float, ...]:
+        try:
+            done = subprocess.run(
+                self._command, capture_output=True, text=True, errors="replace", check=False, timeout=_LIMIT
+            )
+        except subprocess.TimeoutExpired:
+            raise RuntimeError(f"a new process did not end within {_LIMIT:g} s") from None
+        lines = (done.stderr if done.returncode else done.stdout).strip().splitlines()
+        last = lines[-1] if lines else f"it ended with status {done.returncode}"
+        if done.returncode:
+            raise RuntimeError(f"a new process failed: {last}")
+        try:
+            return tuple(map(float, last.split()))  # drivers may have printed something before it
+        except ValueError:
+            raise RuntimeError(f"a new process said no times: {last}") from None
 
     def call(self) -> Call:
         """One child, for the check of what it found; the first one fills the caches and is not timed."""

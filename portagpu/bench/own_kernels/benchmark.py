@@ -104,12 +104,13 @@ def benchmark(
 ) -> Benchmark:
     """Measure ``kernel[grid, block]`` with these arguments, or any function that enqueues work, on the current device.
 
-    Copies of the arguments are used, so that they stay as they are; NumPy arrays become device arrays before the clock
-    runs. ``expected``: what the arrays must hold after one call, by the arguments' positions or the parameters' names,
-    or a function that changes NumPy copies of the arguments in the same way; ``tolerance``: relative to the largest
-    magnitude of each array (default: 100 roundings of its dtype, integers must be equal). ``peers``: other
-    implementations, functions of the same arguments, timed in turns with it. ``quick``: wider intervals in less time.
-    ``name``: in result files (default: the kernel's). ``progress``: told what happens, as ``print`` would be.
+    Copies of the arguments are used, so that they stay as they are; NumPy arrays become device arrays before the
+    clock runs. ``expected``: what the arrays must hold after one call, by the arguments' positions or the parameters'
+    names, or a function that changes NumPy copies of the arguments in the same way; ``tolerance``: relative to the
+    largest magnitude of each array (default: 100 roundings of its dtype, 10 of one of 16 bits; integers must be
+    equal). ``peers``: other implementations, functions of the same arguments, timed in turns with it. ``quick``:
+    wider intervals in less time. ``name``: in result files (default: the kernel's). ``progress``: told what happens,
+    as ``print`` would be.
 
     Warm-up, rounds, the rule that ends them and the intervals: `portagpu.bench.method`. Raises `ArgumentTypeError` for
     what is no launch, `DeviceError` where the result is wrong, the device was throttled or a call failed; what the

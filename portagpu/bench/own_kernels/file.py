@@ -12,12 +12,14 @@ from portagpu.bench.own_kernels.benchmark import case_of
 from portagpu.bench.own_kernels.launch import Launch
 from portagpu.bench.running.case import Case, Entry, Options
 from portagpu.dispatch.dispatcher import Dispatcher
+from portagpu.dispatch.kernel_axes import axes_of
 from portagpu.errors import ArgumentCountError, ArgumentTypeError
 from portagpu.runtime.execution.context import Context
 from portagpu.types import Array, as_signature
 
 SUITE = "kernel"
-_THREADS = 256
+_BLOCKS = {1: (256,), 2: (16, 16), 3: (8, 8, 4)}  # by the axes of the grid that a kernel looks at
+_ELEMENTS = 20  # as a power of two, of arrays whose size nobody says
 _MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -37,7 +39,8 @@ def entries(
 
     A function is called with ``values``, and with each size as its parameter ``n`` if it has one. A kernel gets random
     arrays of ``n`` elements on each axis by its signature (declared, or given), numbers from ``values`` by name, and as
-    many threads as its first array has elements. ``command``: the command line's words without a
+    many threads as its first array has elements; without a size the largest array has some 2^20 elements, and without
+    a block its threads lie in as many axes as the kernel looks at. ``command``: the command line's words without a
     size. Raises `ArgumentTypeError` for what is neither.
     """
     if isinstance(found, Dispatcher) and found.is_device_function:
@@ -109,14 +112,15 @@ def _of_kernel(
         )
 
     _check_numbers(kernel.__name__, names, given, values)
+    most = max((kind.ndim for kind in given if isinstance(kind, Array)), default=1)
 
     def make(n: int | None) -> Launch:
-        size = 1 << 20 if n is None else n
+        size = 1 << _ELEMENTS // max(most, 1) if n is None else n
         generator = np.random.default_rng(seed)
         arguments = tuple(
             _argument(generator, kind, values.get(label), size) for label, kind in zip(names, given, strict=True)
         )
-        threads = block or (_THREADS,)
+        threads = block or _BLOCKS[axes_of(kernel)]
         grid = _grid(arguments, threads)
         return Launch(kernel=kernel[grid, threads], arguments=arguments, expected=reference)
 

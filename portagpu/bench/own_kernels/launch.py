@@ -11,6 +11,7 @@ import numpy as np
 
 from portagpu.bench.device_clock import clock_of
 from portagpu.bench.method.turns import Call
+from portagpu.bench.own_kernels.comparison import error_of
 from portagpu.bench.peers.foreign_errors import told
 from portagpu.bench.records.cell import Role
 from portagpu.bench.running.case import Contender
@@ -33,7 +34,8 @@ class Launch:
     ``arguments``: device arrays and NumPy arrays, which become device arrays of their own, and numbers. ``expected``:
     what the arrays hold after one call, by the arguments' positions or the parameters' names; or a function that
     changes NumPy copies of the arguments as the kernel changes the arrays. ``tolerance``: the largest error allowed,
-    relative to the largest magnitude expected of each array; None: 100 roundings of its dtype, nothing for integers.
+    relative to the largest magnitude expected of each array; None: 100 roundings of its dtype,
+    10 of one of 16 bits, nothing for integers.
     ``peers``: other implementations by name, functions of the same arguments, which get arrays of their own.
 
     Raises `ArgumentTypeError` for what is no launch.
@@ -109,29 +111,40 @@ class Launch:
     def check(self) -> Callable[[Any], float] | None:
         """The check of a call's arguments after it; None where nothing is expected.
 
-        Raises `ArgumentTypeError` for what is expected of no argument, or in another shape.
+        Raises `ArgumentTypeError` for what is expected of no argument, or in another shape, and where nothing is.
         """
         if self.expected is None:
             return None
         wanted = self._wanted(self.expected)
+        if not wanted:
+            raise ArgumentTypeError(
+                f"what is expected of `{self.name}` names no array, so that its result would not be verified",
+                hint="leave expected away for a time in Python that is not verified",
+            )
         for at, array in wanted.items():
             shape = np.shape(self.arguments[at])
             if shape != array.shape:
                 raise ArgumentTypeError(
                     f"`{self.name}` is expected to give an array of shape {array.shape}, and argument {at} has {shape}"
                 )
-        return lambda found: max((self._off(found[at], array) for at, array in wanted.items()), default=0.0)
+        return lambda found: max(error_of(found[at], array, self.tolerance) for at, array in wanted.items())
 
     def _wanted(self, expected: Expected) -> dict[int, np.ndarray[Any, Any]]:
         if callable(expected):
             host = tuple(np.array(_on_host(a), copy=True) if _is_array(a) else a for a in self.arguments)
             try:
-                expected(*host)
+                returned = expected(*host)
             except Exception as error:
                 raise ArgumentTypeError(
                     f"what is expected of `{self.name}` raised {type(error).__name__}: {error}",
                     hint="it is called with the kernel's arguments, arrays as NumPy's",
                 ) from error
+            if returned is not None and not any(returned is one for one in host):
+                raise ArgumentTypeError(
+                    f"what is expected of `{self.name}` returned {type(returned).__name__}, which nothing is compared"
+                    " with",
+                    hint="it must change the arrays that it gets, as the kernel does: y[...] = result",
+                )
             return {at: array for at, array in enumerate(host) if _is_array(self.arguments[at])}
         return {self._position(key): np.asarray(array) for key, array in expected.items()}
 
@@ -143,19 +156,6 @@ class Launch:
                 f"{key!r} is no argument of `{self.name}`", hint=f"name one of {', '.join(names) or 'their positions'}"
             )
         return position
-
-    def _off(self, found: Any, expected: np.ndarray[Any, Any]) -> float:
-        """The error relative to the tolerance."""
-        found = np.asarray(found)
-        if self.tolerance is None and found.dtype.kind not in "fc":
-            return 0.0 if np.array_equal(found, expected) else math.inf
-        rounding = 100 * float(np.finfo(found.dtype).eps) if self.tolerance is None else self.tolerance
-        wide = np.complex128 if "c" in found.dtype.kind + expected.dtype.kind else np.float64
-        difference = np.abs(found.astype(wide) - expected.astype(wide))
-        both_nan = np.isnan(found.astype(wide)) & np.isnan(expected.astype(wide))
-        worst = float(np.max(difference, initial=0.0, where=~both_nan))
-        scale = float(np.max(np.abs(expected.astype(wide)), initial=0.0, where=np.isfinite(expected.astype(wide))))
-        return worst / (rounding * scale) if scale and rounding else 0.0 if worst == 0 else math.inf
 
 
 def _is_array(value: Any) -> bool:

@@ -39,25 +39,35 @@ class Peer:
 
 
 def peers_for(device: DeviceRecord) -> tuple[Peer, ...]:
-    """The library of the device's maker: through torch, else CuPy; for CPUs, and GPUs without either, NumPy's BLAS."""
+    """The library of the device's maker: through torch, else CuPy; for CPUs, and GPUs without either, NumPy's BLAS.
+
+    Beside a GPU that one is no vendor's: it computes on the host.
+    """
     if device.device_type is not DeviceType.CPU:
         for peer in _of_gpu(device):
             return (peer,)
+        return (_of_numpy(Role.PEER),)
     return (_of_numpy(),)
 
 
 def all_peers(context: Context, tuned: Path | None = None) -> tuple[Peer, ...]:
-    """Every library on a device, those of its maker first; ``tuned``: the folder of CLBlast's tuners' files."""
+    """Every library on a device, those of its maker first; ``tuned``: the folder of CLBlast's tuners' files.
+
+    A package that is installed and does not work is one, too, so that its cells say why they are empty.
+    """
     device = context.device
     if device.device_type is DeviceType.CPU:
-        return (_of_numpy(), *_of_cpu(), *_of_any(context, tuned))
+        broken = _broken(torch_products.MODULE, Memory.HOST, torch_products.cpu_place)
+        return (_of_numpy(), *_of_cpu(), *broken, *_of_any(context, tuned))
     theirs = tuple(_of_gpu(device))
-    return (*theirs, *_of_any(context, tuned), *(() if theirs else (_of_numpy(),)))
+    broken = _broken(torch_products.MODULE, Memory.DEVICE, torch_products.gpu_places)
+    broken += _broken(cupy_products.MODULE, Memory.DEVICE, cupy_products.device_and_label)
+    return (*theirs, *broken, *_of_any(context, tuned), *(() if theirs else (_of_numpy(Role.PEER),)))
 
 
-def _of_numpy() -> Peer:
+def _of_numpy(role: Role = Role.VENDOR) -> Peer:
     name = f"NumPy {np.__version__} ({numpy_blas()})"
-    return Peer(name=name, memory=Memory.HOST, prepare=_numpy, serves=blas_problem)
+    return Peer(name=name, memory=Memory.HOST, prepare=_numpy, serves=blas_problem, role=role)
 
 
 def numpy_blas() -> str:
@@ -127,6 +137,23 @@ def _peer(name: str, memory: Memory, prepare: Any, serves: Any, role: Role = Rol
         return told(partial(prepare, problem, a, b))()
 
     return Peer(name=name, memory=memory, prepare=prepared, serves=serves, role=role)
+
+
+def _broken(module: str, memory: Memory, find: Callable[[], object]) -> tuple[Peer, ...]:
+    """A package that cannot be used here although it is installed, as one whose products fail with its error."""
+    if not _is_installed(module):
+        return ()
+    try:
+        find()
+    except Exception as error:  # anything, see `_tried`
+        failure = error
+    else:
+        return ()
+
+    def prepare(problem: Problem, a: Matrix, b: Matrix) -> Call:
+        raise failure
+
+    return (_peer(module, memory, prepare, lambda problem: problem),)
 
 
 def _is_installed(module: str) -> bool:

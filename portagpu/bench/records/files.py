@@ -70,16 +70,21 @@ def load(path: Path) -> Run:
 
 def _run(data: dict[str, Any]) -> Run:
     schema.check(data)
-    rest = {f.name: data[f.name] for f in fields(Run) if f.name in data}
-    rest["machines"] = tuple(Machine(**machine) for machine in data["machines"])
-    rest["devices"] = tuple(Device(**device) for device in data["devices"])
+    rest = _whole({f.name: data[f.name] for f in fields(Run) if f.name in data}, "seed")
+    rest["machines"] = tuple(Machine(**_whole(machine, "cores", "memory_bytes")) for machine in data["machines"])
+    rest["devices"] = tuple(Device(**_whole(device, "machine")) for device in data["devices"])
     rest["cells"] = tuple(map(cell_from_json, data["cells"]))
     return Run(**rest)
 
 
+def _whole(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Values whose whole numbers are int: in JSON Schema, which allowed them, 2.0 is one, too."""
+    return {**values, **{name: int(values[name]) for name in names if isinstance(values.get(name), float)}}
+
+
 def cell_from_json(values: Mapping[str, Any]) -> Cell:
     """The cell that an object of JSON holds, which the schema allows."""
-    found = dict(values)
+    found = _whole(values, "device")
     workload = dict(found["workload"])
     found["workload"] = Workload(**{**workload, "unit": Unit(workload["unit"])})
     found |= {name: kind(found[name]) for name, kind in _ENUMS.items() if name in found}

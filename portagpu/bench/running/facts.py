@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from portagpu.version import __version__
 
 _PACKAGES = ("pyopencl", "scipy", "torch", "cupy", "triton", "numba-cuda", "ml_dtypes")
 _LONGEST = 2000  # characters of a command line
-_ADDRESS = "--dask"  # the option whose value is a host's
+_ADDRESS, _PATTERN = "--dask", "--filter"  # options whose values are a host's, and no path
 _CAPABILITIES = (
     *("compute_units", "fp64", "fp16", "subgroups", "local_memory", "global_memory", "max_work_group_size"),
     *("family", "measured_gflops"),
@@ -77,20 +78,28 @@ def device_facts(device: DeviceRecord) -> Device:
 
 def command_line(arguments: Sequence[str] | None = None) -> str:
     """What was typed; of paths their last part only, for folders tell of people, and no addresses."""
-    given = sys.argv if arguments is None else arguments
-    parts = [Path(given[0]).name, *map(without_folders, given[1:])]
-    for number, part in enumerate(parts):
-        if part.startswith(f"{_ADDRESS}="):
-            parts[number] = f"{_ADDRESS}=ADDRESS"
-        elif part == _ADDRESS and number + 1 < len(parts):
-            parts[number + 1] = "ADDRESS"
+    given = list(sys.argv if arguments is None else arguments)
+    parts = [Path(given[0]).name]
+    for before, part in pairwise(given):
+        option, equals, _ = part.partition("=")
+        if before == _ADDRESS:
+            parts.append("ADDRESS")
+        elif option == _ADDRESS:
+            parts.append(f"{option}{equals and '=ADDRESS'}")
+        else:
+            parts.append(part if _PATTERN in (before, option) else without_folders(part))
     return " ".join(parts)[:_LONGEST]
 
 
 def without_folders(part: str) -> str:
-    """A word of a command line; of an absolute path its last part only."""
-    option, equals, value = part.partition("=") if part.startswith("--") else ("", "", part)
-    return f"{option}{equals}{Path(value).name}" if os.sep in value and Path(value).is_absolute() else part
+    """A word of a command line; of a path its last part only, in ``--option=PATH`` and ``-oPATH``, too."""
+    option, value = "", part
+    if part.startswith("--"):
+        option, equals, value = part.partition("=")
+        option += equals
+    elif part.startswith("-"):
+        option, value = part[:2], part[2:]
+    return f"{option}{Path(value).name}" if os.sep in value else part
 
 
 def processor() -> str:

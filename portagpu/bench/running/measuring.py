@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,10 @@ _FASTER_THAN_POSSIBLE = 0.95  # of the device's own time: the host did not wait 
 _TRIES = 3
 _MOST_AT_ONCE = 64  # calls between two looks at the clock
 _MOST_OF_REASON = 1000  # characters, so that files can be read again
+_QUOTED = r"(?<=['\"])[~.]{0,2}/(?:[^'\"\n]*/)?"
+_BARE = r"(?<![\w/:.~])[~.]{0,2}/(?:[^\s/'\"]+/)*(?=[^\s/'\"])"
+_FOLDERS = re.compile(f"{_QUOTED}|{_BARE}")  # of a path: all but its last part
+_WORDS = re.compile(r"\w")  # other lines are frames around a text
 _CLOCKS_SECONDS = 2e-4  # that events of two queues may be apart
 
 
@@ -280,8 +285,11 @@ def facts_of(conditions: Conditions | None) -> dict[str, Any]:
 
 
 def reason_of(error: BaseException | None) -> str:
-    """The first line of what an error says, and the line of the user's file, if it is told."""
-    lines = str(error).splitlines()
+    """The first line of what an error says, and the line of the user's file, if it is told.
+
+    Of paths their last part: reasons stand in files, which are to hold no folders.
+    """
+    lines = [_FOLDERS.sub("", line.strip()) for line in str(error).splitlines() if _WORDS.search(line)]
     span = getattr(error, "span", None)
     place = f" ({Path(span.filename).name}:{span.line})" if isinstance(span, Span) else ""
     return f"{lines[0][:_MOST_OF_REASON] if lines else type(error).__name__}{place}"

@@ -64,6 +64,6 @@ def own_kernel(
 
 
 def _words(kernel: str, **options: tuple[str | None, ...]) -> tuple[str, ...]:
-    """The command line again, without sizes; of a file in an absolute folder its name, for folders tell of people."""
+    """The command line again, without sizes; of the file its name, for folders tell of people."""
     given = ((f"--{name}", value) for name, values in options.items() for value in values if value is not None)
     return (without_folders(kernel), *(word for pair in given for word in pair))
