@@ -626,6 +626,7 @@ print((x.tolist(), portagpu.matmul(a, a.T).tolist(), lowered))
     assert python(device, cache, script) == (numbers, product, [])
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("how", ["exec", "lambda", "-c", "stdin"])
 def test_texts_without_files(device, tmp_path, cache, how):
     kernel = "def kernel(x):\n    x[cuda.grid(1)] = value\n"

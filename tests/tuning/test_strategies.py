@@ -215,6 +215,7 @@ def recorded(tmp_path_factory):
     return made
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", ["model", "random", "default", "tpe", "cmaes", "neighbours"])
 @pytest.mark.parametrize("recorded_by", ["model", "random"])
 @pytest.mark.parametrize("copied", ["", "compact", "export", "merge"])
