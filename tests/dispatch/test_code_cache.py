@@ -218,6 +218,7 @@ kernel = cuda.jit(cache=True)(kernel)
 """
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("what", DEPENDENCIES)
 def test_whatever_code_depends_on(program, what):
     text = HEAD + textwrap.dedent(DEPENDENCIES[what]) + TAIL

@@ -2,7 +2,7 @@
 
 import pytest
 
-_OF_DTYPES = {"arrays", "intrinsics", "library", "numbers"}
+_OF_DTYPES = {"arrays", "intrinsics", "library", "numbers", "threads"}
 
 
 def pytest_itemcollected(item):

@@ -67,6 +67,7 @@ def path(tmp_path_factory):
     return store.path
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", ["model", "random", "neighbours", TPE])
 def test_every_point_is_proposed_once(path, name):
     recording = Recording.load(path)
