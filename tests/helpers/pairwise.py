@@ -22,7 +22,7 @@ MANY = 4  # values of a parameter: if it has more, not every device meets all
 SLOW = 12  # a device whose driver compiles slowly has one of a parameter's values for so many of each other device
 SLOW_MARKED = 30  # and one of the tests marked ``one_device``
 SLOW_OTHERS = 16  # and of the others, which run on every device, one in so many
-TURNS = 4  # a test marked ``each_value`` meets one in so many of what would cover its values, and neighbours others
+TURNS = 4  # tests marked ``each_value`` meet one in so many of what would cover their values, and neighbours others
 TARGETS = 3  # a test of all targets of offline compilers meets one in so many, and neighbours others
 Values = dict[str, int]  # of one test: its parameters, and which objects they are
 
