@@ -106,15 +106,32 @@ def test_slow_compilers_have_a_sixteenth_of_what_runs_everywhere():
     assert not pairwise.left_out(tests, frozenset({id(7)}), thorough=True)
 
 
-def test_each_value_is_met_where_kernels_are_large():
+def test_values_are_met_in_turn_where_kernels_are_large():
+    """A function has a share of what covers all values, and its neighbours have others; all with ``--thorough``."""
     rows = [dict(zip(("device", *"abc"), v, strict=True)) for v in product(range(2), range(6), range(5), range(3))]
-    tests = [Collected("test", True, pytest.mark.each_value, **row) for row in rows]
-    spared = pairwise.left_out(tests)
-    kept = [test.callspec.params for test in tests if test.nodeid not in spared]
-    assert len(kept) == 6
-    assert all({row[name] for row in kept} == {row[name] for row in rows} for name in rows[0])
+    met = []
+    for n in range(40):
+        tests = [Collected(f"test_{n}", True, pytest.mark.each_value, **row) for row in rows]
+        spared = pairwise.left_out(tests)
+        kept = [test.callspec.params for test in tests if test.nodeid not in spared]
+        assert 1 <= len(kept) <= 2
+        met += kept
+    assert all({row[name] for row in met} == {row[name] for row in rows} for name in rows[0])
     marked = pairwise.left_out(tests, thorough=True)
-    assert marked == pairwise.left_out([Collected("test", False, **row) for row in rows], thorough=True)
+    assert marked == pairwise.left_out([Collected("test_39", False, **row) for row in rows], thorough=True)
+
+
+def test_functions_take_turns():
+    kept = []
+    for n in range(40):
+        tests = [Collected(f"test_{n}", True, pytest.mark.in_turn(3), a=a) for a in range(7)]
+        spared = pairwise.left_out(tests)
+        kept.append([test.callspec.params["a"] for test in tests if test.nodeid not in spared])
+        assert not pairwise.left_out(tests, thorough=True)
+    assert {tuple(found) for found in kept} == {(0, 3, 6), (1, 4), (2, 5)}
+    for values in (1, 2):  # no function is without tests
+        tests = [Collected("test", True, pytest.mark.in_turn(3), a=a) for a in range(values)]
+        assert len(pairwise.left_out(tests)) == values - 1
 
 
 def test_thorough_runs_meet_all_pairs_on_each_device():

@@ -98,6 +98,7 @@ class Capabilities:
     takes_all_cases: bool = True  # False: before barriers, no compiler may see tests for all values of a number
     optimised_rotations: bool = True  # the driver runs what its optimiser makes of `x << k | x >> 32 - k`
     line_directives: bool  # the driver reports the user's lines, and wants them in the text
+    declares_all: bool = False  # the driver's header of the whole library takes longer than most programs
     compiles_for_binaries: bool = False  # to hand a program's binary out the driver compiles kernels once more
     crashing_compiler: bool = False  # over some valid programs the compiler ends its process: another one builds
 

@@ -43,6 +43,7 @@ CALLS = {  # which ask for names when they run
 }
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.one_device(fast=True)
 def test_a_call_is_taken_over_and_gives_what_numpy_gives(name, device):

@@ -50,6 +50,7 @@ ENDS = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.one_device
 def test_a_program_sees_what_python_shows_it(end, device, folder):

@@ -34,6 +34,7 @@ CALLS = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.one_device
 def test_a_function_is_taken_over(name, device):

@@ -12,6 +12,7 @@ from portagpu.bench.numpy_programs import PROGRAMS, points
 pytestmark = pytest.mark.one_device(fast=True)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_is_taken_over_and_gives_the_same(name, device, monkeypatch):
     monkeypatch.setattr(accelerate, "accelerate", lambda device: portagpu.accelerate(device=device, threshold=2e5))

@@ -61,6 +61,7 @@ def numpy_on_device(served, a, b):
     return Call(enqueue=enqueue, fetch=lambda: held["c"])
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_dtype(device, cells, dtype):
     skip_gpu(device)

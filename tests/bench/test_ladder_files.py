@@ -109,6 +109,7 @@ def test_different_runs_are_not_compared(change):
         list(results.losses(run(step("naive", 1.0)), run(step("naive", 1.0), **change), 0.1))
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("name, start", [("a.png", b"\x89PNG"), ("a.svg", b"<?xml")])
 @pytest.mark.parametrize("logarithmic", [False, True])
 def test_pictures(tmp_path, name, start, logarithmic):

@@ -36,6 +36,7 @@ def spoilt(found, by):
     return wrong
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.one_device(fast=True)
 @pytest.mark.parametrize("family", [slice(0, 8), slice(8, 16), slice(16, 23), slice(23, None)])
 def test_results_are_verified(device, family):

@@ -106,6 +106,7 @@ def test_an_empty_list_of_problems_is_an_error(device, settings):
         tune_gemm(device, (), budget=1.0, settings=settings)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8"])
 def test_every_real_dtype_is_tuned_the_same_way(device, dtype, settings):
     """Trials pass their checks in every dtype that some variant of this device computes."""

@@ -205,6 +205,7 @@ sys.meta_path.insert(0, Interrupt())
 """
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     "module",
     ["portagpu.cuda", "numpy", "pyopencl", "portagpu.cli", "click", "portagpu.cli.devices", "rich.console"],

@@ -23,6 +23,7 @@ from portagpu.settings import Settings
 _EVERY = pytest.mark.parametrize("record", working_devices(), ids=lambda record: f"{record.index}-{record.platform}")
 
 
+@pytest.mark.in_turn(2)
 @_EVERY
 def test_a_second_start_builds_nothing(
     record: DeviceRecord, settings: Settings, monkeypatch: pytest.MonkeyPatch
@@ -34,6 +35,7 @@ def test_a_second_start_builds_nothing(
     assert prober.probe(record.cl_device, 0, settings) == first
 
 
+@pytest.mark.in_turn(2)
 @_EVERY
 def test_files_in_the_working_folder_do_no_harm(
     record: DeviceRecord, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -45,6 +47,7 @@ def test_files_in_the_working_folder_do_no_harm(
     assert prober.probe(record.cl_device, 0, settings).problem is None
 
 
+@pytest.mark.in_turn(2)
 @_EVERY
 def test_probing_in_this_process_agrees_but_dares_less(record: DeviceRecord, tmp_path: Path) -> None:
     caps = record.capabilities

@@ -218,6 +218,7 @@ kernel = cuda.jit(cache=True)(kernel)
 """
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("what", DEPENDENCIES)
 def test_whatever_code_depends_on(program, what):
     text = HEAD + textwrap.dedent(DEPENDENCIES[what]) + TAIL
@@ -626,6 +627,7 @@ print((x.tolist(), portagpu.matmul(a, a.T).tolist(), lowered))
     assert python(device, cache, script) == (numbers, product, [])
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("how", ["exec", "lambda", "-c", "stdin"])
 def test_texts_without_files(device, tmp_path, cache, how):
     kernel = "def kernel(x):\n    x[cuda.grid(1)] = value\n"

@@ -101,6 +101,7 @@ MAINS = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("way", MAINS)
 def test_kernels_of_a_script(device, tmp_path, way):
     if way in ("joblib", "cloudpickle") and importlib.util.find_spec(way) is None:

@@ -61,6 +61,7 @@ def test_example(path, device):
     load(path).main(*([SMALL[path.stem]] if simulated and path.stem in SMALL else []))
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
 def test_small_size(path, device, capsys):
     load(path).main(SMALL[path.stem])
@@ -69,6 +70,7 @@ def test_small_size(path, device, capsys):
     assert results
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_example_needs_no_float64(path, device):
     """Some GPUs have none; here the compiler is told that the device is such a one."""

@@ -13,6 +13,7 @@ SEEDS = (1, 2, 3)
 EXAMPLES = 4  # kernels of a seed for each example that other tests have
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("number", SEEDS)
 def test_random_kernels(device, number):
     @seed(number)

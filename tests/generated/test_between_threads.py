@@ -97,6 +97,7 @@ def test_atomics(device: DeviceRecord, dtype: str) -> None:
             assert not bad.any(), (f"{name} of {dtype}", before[bad], operand[bad], found[bad], wanted[bad])
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("dtype", [*ATOMIC_DTYPES, "int8", "uint8", "int16", "uint16", "float16"])
 def test_exchanges_of_a_warp(device: DeviceRecord, dtype: str) -> None:
     if dtype not in supported(device):

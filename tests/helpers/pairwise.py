@@ -6,9 +6,10 @@ compilation of its kernels. What they find is mostly wrong on all devices, so ea
 values of a parameter that has many, or that is the only one; and tests marked with ``one_device``, whose subject comes
 before any driver, run on one device each. Of both, a device whose driver compiles slowly has a small part, of all other
 tests a sixteenth, and none of those marked ``one_device(fast=True)``, which compile a great deal. Tests marked with
-``each_value``, whose kernels are large, meet every value instead of every pair. With ``pytest --thorough`` every test
+``each_value``, whose kernels are large, meet every value instead of every pair, and of these, as of the tests marked
+with ``in_turn``, each function has one in some, and its neighbours have others. With ``pytest --thorough`` every test
 meets every pair on every device, or every value where the driver compiles slowly, which has half of the tests marked
-with ``one_device(fast=True)``; ``--all-combinations`` runs all there is.
+with ``one_device(fast=True)``, and nobody takes turns; ``--all-combinations`` runs all there is.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ MANY = 4  # values of a parameter: if it has more, not every device meets all
 SLOW = 12  # a device whose driver compiles slowly has one of a parameter's values for so many of each other device
 SLOW_MARKED = 30  # and one of the tests marked ``one_device``
 SLOW_OTHERS = 16  # and of the others, which run on every device, one in so many
+TURNS = 4  # tests marked ``each_value`` meet one in so many of what would cover their values, and neighbours others
 TARGETS = 3  # a test of all targets of offline compilers meets one in so many, and neighbours others
 Values = dict[str, int]  # of one test: its parameters, and which objects they are
 
@@ -125,6 +127,20 @@ def of_other_tests(items) -> set[str]:
     }
 
 
+def of_this_turn(function: str, kept: list[int], turns: int) -> list[int]:
+    """Of the places of a function's tests, one in ``turns``; which ones depends on its name."""
+    first = zlib.crc32(function.encode()) % min(turns, max(1, len(kept)))
+    return kept[first::turns]
+
+
+def _turns(item) -> int:
+    """Into how many shares the tests of a function are divided, of which it has one."""
+    mark = item.get_closest_marker("in_turn")
+    if mark is not None:
+        return mark.args[0] if mark.args else TURNS
+    return TURNS if item.get_closest_marker("each_value") else 1
+
+
 def _devices(items) -> set[int]:
     """Ids of the devices on which collected tests run."""
     parameters = (item.callspec.params for item in items if hasattr(item, "callspec"))
@@ -135,8 +151,8 @@ def left_out(items, slow: frozenset[int] = frozenset(), *, thorough: bool = Fals
     """Ids of collected tests whose pairs of values other tests of the same function have, or another device.
 
     With ``thorough`` each device has all pairs of the other values (a slow one beside others: all values), and tests
-    marked with ``one_device`` or ``each_value``, too (a slow one: half of those that compile much); each target of
-    offline compilers has all tests; and tests marked with ``thorough`` run.
+    with a mark, too (a slow one: half of those that compile much); each target of offline compilers has all tests;
+    and tests marked with ``thorough`` run.
     """
     if thorough and slow.issuperset(_devices(items)):  # nobody else meets what they would not
         slow = frozenset()
@@ -151,10 +167,12 @@ def left_out(items, slow: frozenset[int] = frozenset(), *, thorough: bool = Fals
         if hasattr(item, "callspec") and item.nodeid not in found:
             device = id(item.callspec.params.get("device")) if thorough else None
             functions[item.nodeid.partition("[")[0], device].append(item)
-    for group in functions.values():
+    for (function, _), group in functions.items():
         values = [{name: id(value) for name, value in item.callspec.params.items()} for item in group]
         device = id(group[0].callspec.params.get("device"))
         each_pair = device not in slow if thorough else not group[0].get_closest_marker("each_value")
         kept = chosen(values, slow, in_pairs=each_pair)
+        if not thorough:
+            kept = of_this_turn(function, kept, _turns(group[0]))
         found |= {item.nodeid for item in group} - {group[place].nodeid for place in kept}
     return found

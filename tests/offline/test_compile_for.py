@@ -79,6 +79,7 @@ def test_a_small_kernel_needs_few_registers_and_no_memory(target):
     assert not made.figures.spills
 
 
+@pytest.mark.in_turn(3)
 def test_arrays_that_do_not_fit_registers_are_scratch_memory(target):
     made = scratch.compile_for(target, "void(float32[::1])", constants={"n": 300}, block=64)
     assert made.figures.spills

@@ -16,6 +16,7 @@ from portagpu.blas.gemm.variants.wgmma.kernels import Mapped
 from portagpu.blas.gemm.variants.wgmma.register_kernels import AcrossPlan, multiply_across
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(
     "consumers, other, stages, turned, splits",
     [(2, 256, 4, True, 1), (2, 256, 4, False, 4), (3, 128, 4, True, 4), (1, 64, 8, False, 1)],

@@ -72,6 +72,7 @@ def mad_kernel(size):
     return mad
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("rows", [1, 2, 4, 8])
 @pytest.mark.parametrize("dtype", [d for d in MAD if d != "tfloat32"])  # which ocloc of Debian 12 does not have
 @pytest.mark.parametrize(("name", "size"), [("dg2", 8), ("pvc", 16)])

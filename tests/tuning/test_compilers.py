@@ -237,6 +237,7 @@ def children_of(pid):
     return found
 
 
+@pytest.mark.thorough
 def test_ctrl_c_leaves_no_process_and_no_folder(device, tmp_path):
     (tmp_path / "temporary").mkdir()
     environment = {

@@ -67,6 +67,7 @@ def path(tmp_path_factory):
     return store.path
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", ["model", "random", "neighbours", TPE])
 def test_every_point_is_proposed_once(path, name):
     recording = Recording.load(path)
@@ -215,6 +216,7 @@ def recorded(tmp_path_factory):
     return made
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", ["model", "random", "default", "tpe", "cmaes", "neighbours"])
 @pytest.mark.parametrize("recorded_by", ["model", "random"])
 @pytest.mark.parametrize("copied", ["", "compact", "export", "merge"])

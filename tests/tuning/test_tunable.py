@@ -86,6 +86,7 @@ def test_verification_of_winners(device, tmp_path):
     assert tuning.tune(ODD, PROBLEM, device=device, budget=300, store=store).winner["repeat"] == 1
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("on_device", [False, True], ids=["array", "device array"])
 def test_no_point_profits_from_what_another_left_in_scratch_memory(device, tmp_path, on_device):
     store, problem = Store(tmp_path / "store.jsonl"), {"n": 100, "on_device": on_device}

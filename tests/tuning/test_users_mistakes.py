@@ -162,6 +162,7 @@ def compile_first(script, device, folder):
     tuning.tune(tunable(script, "GOOD"), {"n": 100}, device=device, budget=60, trials=2, store=folder / "first.jsonl")
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("compilers", [0, 1])
 def test_arrays_with_gaps_or_backwards_are_arguments_like_others(device, script, tmp_path, compilers):
     strided, store = tunable(script, "STRIDED"), tmp_path / "store.jsonl"
@@ -273,6 +274,7 @@ def test_a_default_in_none_of_several_spaces():
     assert union.objection({"kind": "b", "y": 3}) is None
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", ["CHECK_RAISES", "VERIFY_RAISES"])
 def test_a_check_that_raises_ends_the_search(device, script, tmp_path, name):
     """The search's end, not the point's: nothing is stored that keeps the point from being tried again."""
@@ -289,6 +291,7 @@ def test_a_check_that_raises_ends_the_search(device, script, tmp_path, name):
     assert tuning.tune(repaired, {"n": 100}, device=device, budget=20, trials=2, store=store).winner is not None
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("name", "told"),
     [
@@ -322,6 +325,7 @@ def test_what_is_to_be_verified_is_a_sequence_of_problems(given, told):
         tuning.Tunable(name="k", space=tuning.SearchSpace.of(x=(1,)), prepare=len, run=len, verify_on=given)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("name", "told"),
     [

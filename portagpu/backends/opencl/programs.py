@@ -13,12 +13,14 @@ from pyopencl import _cl
 from portagpu.backends.base import Built
 from portagpu.backends.opencl import architecture_ptx
 from portagpu.backends.opencl.builder import CompilerDied, NoBuilder, build_apart
+from portagpu.backends.opencl.declarations import NO_HEADER, NO_TYPES, with_own_declarations
 from portagpu.device.record import DeviceRecord
 from portagpu.errors import BuildError
 from portagpu.package_stamp import package_stamp
 
 _BUILD_FAILURE = -11
 _KERNEL = re.compile(r"^__kernel void ", re.MULTILINE)
+_with_headers: set[str] = set()  # keys of devices whose driver has types in the header that is spared
 _log = logging.getLogger(__name__)
 
 
@@ -36,13 +38,15 @@ def compiled(
         found = _compiled_apart(context, device, source, options, remarks)
         if found is not None:
             return found
-    raw = _cl._Program(context, source)
-    try:
-        build_quietly(raw, (*options, *remarks))
-    except cl.Error as error:
-        if getattr(error, "code", None) != _BUILD_FAILURE:
-            raise
-        raise _build_error(error, log_of(raw, device), source) from error
+    raw = _without_header(context, device, source, (*options, *remarks))
+    if raw is None:
+        raw = _cl._Program(context, source)
+        try:
+            build_quietly(raw, (*options, *remarks))
+        except cl.Error as error:
+            if getattr(error, "code", None) != _BUILD_FAILURE:
+                raise
+            raise _build_error(error, log_of(raw, device), source) from error
     if architecture_ptx.is_marked(source):
         raw = _unmarked(context, device, raw, options, source)
         said = log_of(raw, device).strip() if remarks else None
@@ -95,6 +99,30 @@ def log_of(program: Any, device: DeviceRecord) -> str:
         return str(program.get_build_info(device.native, cl.program_build_info.LOG))
     except cl.Error:
         return ""
+
+
+def _without_header(context: cl.Context, device: DeviceRecord, source: str, options: tuple[str, ...]) -> Any:
+    """The program, compiled without the driver's header; None where there is none, or where the program needs it.
+
+    What a compiler says of a wrong program, it is to say of the program as it is.
+    """
+    caps = device.capabilities
+    if caps is None or not caps.declares_all or device.key in _with_headers:
+        return None
+    if any(option.startswith("-cl-std") for option in options):  # other versions of the language have more
+        return None
+    raw = _cl._Program(context, with_own_declarations(source))
+    try:
+        build_quietly(raw, (*options, NO_HEADER))
+    except cl.Error as error:
+        if getattr(error, "code", None) != _BUILD_FAILURE:
+            raise
+        said = log_of(raw, device)
+        _log.info("the driver's header is needed: %s", said)
+        if NO_TYPES in said:
+            _with_headers.add(device.key)
+        return None
+    return raw
 
 
 def _compiled_apart(

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("callback", ["lambda *a: print('called')", "lambda *a: 1 / 0", "lambda: None"])
 def test_a_callback_at_the_end(device, callback):
     """The program waits for it, and ends as always, also where the callback fails."""

@@ -172,6 +172,7 @@ def test_wrapped_queues_are_forgotten(own):
     assert context.wrap_queue(stream.queue) is stream
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("view", [np.s_[:, ::2], np.s_[::-1], np.s_[:, 1:]], ids=["steps", "backwards", "part"])
 def test_products_of_views_wait_for_the_arrays_queue(own, view):
     """Operands and results that are copied are in order with the array's own methods, as those of kernels are."""

@@ -158,6 +158,7 @@ assert (array.copy_to_host() == 2).all()
 """
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     "text",
     [

@@ -147,6 +147,7 @@ def last_thread(places, columns, rows):
         places[6] = step_y
 
 
+@pytest.mark.thorough
 def test_threads_beyond_32_bits(device):
     """A thread's own numbers and those of all are exact where there are more than 2^32."""
     if device.platform == "Oclgrind":

@@ -83,6 +83,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         single_barriers=hints.single_barriers,
         compares_ids=hints.compares_ids,
         conditional_barriers=hints.conditional_barriers,
+        declares_all=hints.declares_all,
         compiles_for_binaries=hints.compiles_for_binaries,
         diverging_nests=hints.diverging_nests,
         cuts_subscripts=hints.cuts_subscripts,

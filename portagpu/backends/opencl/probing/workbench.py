@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from importlib.resources import files
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
 
+from portagpu.backends.opencl.declarations import NO_HEADER, with_own_declarations
 from portagpu.backends.opencl.quirks import Hints
 
 Argument = NDArray[Any] | np.generic | cl.LocalMemory
@@ -49,9 +51,16 @@ class Workbench:
         """The kernel of that name from the file of that name."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # compilers' remarks on probes are of no interest
-            program: Any = cl.Program(self.context, kernel_source(name))
-            built = program.build(["-w", *options], cache_dir=False)  # no cache: the compiler itself is on trial
-        return cl.Kernel(built, name)
+            return cl.Kernel(self._program(kernel_source(name), ("-w", *options)), name)
+
+    def _program(self, source: str, options: tuple[str, ...]) -> Any:
+        """The program, compiled without the driver's header where that saves time, and as it is where that fails."""
+        if self.hints.declares_all and not any(option.startswith("-cl-std") for option in options):
+            with suppress(*DRIVER_ERRORS):
+                spared: Any = cl.Program(self.context, with_own_declarations(source))
+                return spared.build([*options, NO_HEADER], cache_dir=False)
+        program: Any = cl.Program(self.context, source)
+        return program.build(list(options), cache_dir=False)  # no cache: the compiler itself is on trial
 
     def run(self, kernel: cl.Kernel, items: int, group: int | None, *arguments: Argument) -> None:
         """Run a kernel to its end. Arrays are copied in before and back after; scalars are passed by value."""
