@@ -72,6 +72,7 @@ def test_message(name, device):
     found = re.sub(r"(?m)^(  INDEX: NAME\n?)+", "  INDEX: NAME\n", found).strip("\n")
     known = golden()
     if UPDATE:
+        assert "PYTEST_XDIST_WORKER" not in os.environ, "workers would overwrite each other's messages"
         known[name] = found
         ordered = [n for n in ALL if n in known]
         GOLDEN.write_text("".join(f"## {n}\n{known[n]}\n\n" for n in ordered), encoding="utf-8")
