@@ -18,7 +18,7 @@ from portagpu.checking.examination import Call, Rules, calls_of, examine
 from portagpu.checking.records import Note, Problem, Result, Status, Subject
 from portagpu.checking.shipped.job import Found, Job, Step, checked
 from portagpu.checking.shipped.programs import program
-from portagpu.checking.shipped.run import absent
+from portagpu.checking.shipped.run import absent, results_and_notes
 from portagpu.cli.kernel_files import Broken, Chosen
 from portagpu.cli.output import console
 from portagpu.dispatch.dispatcher import Dispatcher
@@ -64,7 +64,7 @@ def launched_results(
             continue
         job = Job(target.name, (), rules, os.cpu_count() or 1)
         found += [one for one in checked(job, cases) if not isinstance(one, Step)]
-    return [one for one in found if isinstance(one, Result)], [one for one in found if isinstance(one, Note)]
+    return results_and_notes(found)
 
 
 def _programs(text: str) -> list[Path]:

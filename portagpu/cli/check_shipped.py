@@ -12,10 +12,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from portagpu.backends.offline import OfflineTarget
 from portagpu.checking.examination import Rules
-from portagpu.checking.records import Note, Result, Status
+from portagpu.checking.records import Result, Status
 from portagpu.checking.shipped.collections import groups_of
 from portagpu.checking.shipped.job import Found, Step
-from portagpu.checking.shipped.run import check_shipped, in_order
+from portagpu.checking.shipped.run import check_shipped, in_order, results_and_notes
 from portagpu.checking.shipped.tables import show_shipped
 from portagpu.cli.check_output import Sink
 from portagpu.cli.interruption import keep_in, terminable
@@ -33,7 +33,7 @@ def shipped(name: str, targets: tuple[OfflineTarget, ...], rules: Rules, sink: S
 
     def keep() -> None:
         nonlocal kept
-        results, notes = _parts(in_order(found, targets))
+        results, notes = results_and_notes(in_order(found, targets))
         sink.keep(results, notes)
         kept = time.monotonic()
 
@@ -53,14 +53,9 @@ def shipped(name: str, targets: tuple[OfflineTarget, ...], rules: Rules, sink: S
         except BaseException:
             keep()
             raise
-    results, notes = _parts(whole)
+    results, notes = results_and_notes(whole)
     sink.put(results, lambda shown: show_shipped(shown, results, notes), notes)
     return results
-
-
-def _parts(found: list[Found]) -> tuple[list[Result], list[Note]]:
-    results = [one for one in found if isinstance(one, Result)]
-    return results, [one for one in found if isinstance(one, Note)]
 
 
 @contextlib.contextmanager

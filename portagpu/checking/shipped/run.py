@@ -13,7 +13,7 @@ from multiprocessing.process import BaseProcess
 from portagpu.backends.offline import OfflineTarget
 from portagpu.backends.registry import find_target, named
 from portagpu.checking.examination import Rules
-from portagpu.checking.records import Problem, Result, Status, Subject
+from portagpu.checking.records import Note, Problem, Result, Status, Subject
 from portagpu.checking.shipped.job import Found, Job, Step, checked
 
 _WAIT_S = 5.0  # for a process to end that was told to
@@ -48,6 +48,12 @@ def in_order(found: Iterable[Found], targets: Iterable[OfflineTarget]) -> list[F
     """By targets as they were named, else as it became known."""
     places = {target.name: place for place, target in enumerate(targets)}
     return sorted(found, key=lambda one: places[one.target.name])
+
+
+def results_and_notes(found: Iterable[Found]) -> tuple[list[Result], list[Note]]:
+    """What came of kernels, and where dry runs ended early: each in its order."""
+    known = list(found)
+    return [one for one in known if isinstance(one, Result)], [one for one in known if isinstance(one, Note)]
 
 
 def absent(target: OfflineTarget) -> Result:
