@@ -184,7 +184,7 @@ def test_epilogues_are_separate_calls_of_torch(device, torch, measured, monkeypa
 
     torch.nn = SimpleNamespace(functional=SimpleNamespace(gelu=gelu))
     monkeypatch.setattr(epilogue, "_on_host", None)
-    monkeypatch.setattr(epilogue, "DeviceType", SimpleNamespace(CPU=DeviceType.GPU))  # this device is taken for a GPU
+    monkeypatch.setattr(epilogue, "DeviceType", SimpleNamespace(CPU=None))  # every device is taken for a GPU
     monkeypatch.setattr(epilogue, "cupy_for", lambda device: None)
     place = SimpleNamespace(place=torch_products.gpu_places()[0], version=torch.__version__)
     monkeypatch.setattr(epilogue.torch_solvers, "places", lambda device: [place])

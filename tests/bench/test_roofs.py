@@ -176,6 +176,9 @@ def test_stores_past_caches_write_the_same(device):
     assert streaming_stores.candidate("write", replace(form, lanes=4), a, b, context) is None
     for name in ("copy", "write", "triad"):
         one = streaming_stores.candidate(name, form, a, b, context)
+        if device.device_type is DeviceType.GPU:
+            assert one is None
+            continue
         assert one is not None and "past the caches" in one.text  # both of the CPUs' compilers rest on clang
         one.run()
         assert streams.error(name, one.fetch(), a, b) <= 1

@@ -9,6 +9,7 @@ from portagpu import cuda
 from portagpu.blas.gemm.core.fusion import Fusion
 from portagpu.blas.gemm.core.interface import Product
 from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.selection.registry import VARIANTS
 from portagpu.dispatch.launcher import Configured
 
@@ -39,6 +40,7 @@ def launches_of(run, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Configured, "__call__", lambda self, *args: found.append((self._dispatcher, self.shape, args)))
         run()
+    workspaces.forget(cuda.current_context())  # counters that no kernel has cleared
     return found
 
 
