@@ -26,7 +26,7 @@ from portagpu.dispatch.dispatcher import Dispatcher
 
 Array = np.ndarray[Any, Any]
 
-TEAMS = 4
+TEAMS = 8
 """Waves or subgroups of a block."""
 _SIDES = ((4, 4), (4, 2), (2, 2))  # fragments of A and of B in a team
 _OTHER_REGISTERS = 24

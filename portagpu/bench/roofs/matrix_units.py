@@ -22,7 +22,7 @@ from portagpu.runtime.execution.context import Context
 SUFFIX = " matrix unit"
 TURNS = 1024
 _SMALL_TURNS = 16
-_BLOCKS = {"warp": 16, "warp group": 4, "wave": 8, "subgroup": 16}  # for each compute unit
+_BLOCKS = {"warp": 16, "warp group": 4, "wave": 4, "subgroup": 8}  # for each compute unit
 _LANES = {"wave": waves.instructions, "subgroup": subgroups.instructions}
 _PRODUCT, _SMALL_PRODUCT = 8192, 256
 
