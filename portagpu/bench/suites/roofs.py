@@ -70,6 +70,7 @@ def _matrix_units(device: DeviceRecord, options: Options) -> Iterator[Entry]:
                 make=partial(_one, options, partial(matrix_units.case, kind, instruction, options)),
             )
         problem = matrix_units.problem_of(kind, small=options.small)
+        # exact float32 is not multiplied by units in the shipped product
         if kind != "float32" and matrix_units.has_units(caps) and not missing(problem, caps):
             workload = matrix_units.product_workload(kind, small=options.small)
             yield Entry(
