@@ -16,8 +16,10 @@ from portagpu.backends.opencl.offline.targets import TARGETS
 from portagpu.bench.roofs import lane_products, matrix_units, subgroups, waves
 from portagpu.bench.roofs.bare import KINDS, error
 from portagpu.bench.roofs.lane_products import Form
+from portagpu.bench.running.case import Options
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.frontend.intrinsics.subgroup_matrix import MAD, MFMA, WMMA
+from portagpu.runtime.execution.context import Context
 
 pytestmark = pytest.mark.one_device(fast=True)
 BYTES = {"float16": 2, "bfloat16": 2, "tf32": 4, "int8": 1, "float64": 8, "float32": 4}
@@ -203,6 +205,27 @@ def test_sums_of_kernels_are_what_is_expected(device, monkeypatch, unit, arithme
         assert error(*found) <= 1e-4
         turns.append(found[2])
     assert turns == [2, 4]
+
+
+def test_a_case_of_an_instruction(device, monkeypatch):
+    """From the choice of forms to the verdict, which knows a turn that is missing."""
+    if not device.capabilities.conditional_barriers:
+        pytest.skip("the emulation is checked on other drivers")
+    unit, arithmetic, one = ALL[IDS.index("wmma_halves-m16n16k16 of float16")]
+    monkeypatch.setattr(lane_products, "TEAMS", 1)
+    monkeypatch.setattr(lane_products, "_SIDES", ((1, 2), (1, 1)))
+    same = replace(one, multiply=emulation(unit, arithmetic, one, one.lanes))
+    monkeypatch.setitem(matrix_units._LANES, "wave", lambda arithmetic, caps: iter([same]))
+    with Context.for_device(device) as context:
+        made = matrix_units.case(arithmetic, "wave", Options(small=True), context)
+        (probe,) = made.contenders
+        call = probe.prepare()
+        call.product()
+        sums, once, turns = call.fetch()
+    assert probe.tuning().startswith("m16n16k16 of float16, 1 x ")
+    assert made.workload.path == "roofs/flops/float16-matrix-unit/wave"
+    assert made.workload.flops == 2 * device.capabilities.compute_units * 16 * 16**3
+    assert made.check((sums, once, turns)) <= 1e-4 and made.check((sums, once, turns + 1)) > 1
 
 
 # choice ---------------------------------------------------------------------------------------------------------------

@@ -291,6 +291,30 @@ def test_devices_with_matrix_units_are_probed(device):
     assert matrix_units.workload("tf32", "warp", 1.0).path == "roofs/flops/tf32-matrix-unit/warp"
 
 
+@pytest.mark.parametrize(
+    ("team", "kernel", "multiplied"),
+    [("warp", "multiply_fragments", 8 * 16 * 16 * 8 * 16), ("warp group", "multiply_tiles", 2 * 64 * 256 * 64)],
+)
+def test_launches_of_warps_are_counted(device, monkeypatch, team, kernel, multiplied):
+    """With a kernel that does nothing: what is launched, and what the verdict gets."""
+    launches = []
+
+    class Nothing:
+        def __getitem__(self, shape):
+            return lambda *arguments: launches.append((shape, arguments))
+
+    monkeypatch.setattr(fragments, kernel, Nothing())
+    caps = replace(device.capabilities, ptx_target=(9, 0), architecture_ptx=True, compute_units=2)
+    with Context.for_device(device):
+        made = matrix_units.bare("float16", team, caps, SMALL)
+        (one,) = made.candidates()
+        one.run()
+        sums, once, turns = one.fetch()
+    ((blocks, threads), (out, _, _, given, _)) = launches[0]
+    assert (blocks, threads, given, turns, made.multiplied) == (2, 256, 16, 16, 2 * 16 * multiplied)
+    assert sums.size == out.size == blocks * threads * once.size // (32 if team == "warp" else 128)
+
+
 def test_units_of_waves_and_subgroups_are_probed():
     """Bare instructions beside the shipped product; exact float32 has no product of units."""
     for target, paths in {

@@ -29,7 +29,8 @@ Array = np.ndarray[Any, Any]
 TEAMS = 8
 """Waves or subgroups of a block: so many waves that a compiler keeps sums where the units read them.
 
-Of four it gives a lane twice the registers, and copied sums of float64 from one half to the other at every turn (LLVM 19).
+Of four it gives a lane twice the registers, and copied sums of float64 from one half to the other at every turn
+(LLVM 19).
 """
 _SIDES = ((4, 4), (4, 2), (2, 2))  # fragments of A and of B in a team
 _OTHER_REGISTERS = 24  # places, the loop's counter
