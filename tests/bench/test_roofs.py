@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
+from portagpu.backends.opencl.offline.targets import TARGETS
 from portagpu.bench.records.cell import Cell, Memory, Role, Status
 from portagpu.bench.records.files import load, save
 from portagpu.bench.records.run import Device, Machine, Run
@@ -25,7 +26,9 @@ from portagpu.bench.roofs import (
     streaming_stores,
     streams,
     sweep,
+    warps,
 )
+from portagpu.bench.roofs.bare import KINDS, error, random_elements
 from portagpu.bench.running.case import Options
 from portagpu.bench.suites import roofs
 from portagpu.device import DeviceType
@@ -244,11 +247,14 @@ def test_a_chase_goes_through_every_line():
 # matrix units ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arithmetic", list(matrix_units.KINDS))
+OF_WARPS = [arithmetic for arithmetic in KINDS if arithmetic != "float32"]
+
+
+@pytest.mark.parametrize("arithmetic", OF_WARPS)
 def test_fragments_hold_every_element_once(arithmetic, device):
-    each = matrix_units._ELEMENTS[arithmetic].each
+    each = warps._ELEMENTS[arithmetic].each
     for target in ((8, 0), (9, 0)):
-        form = matrix_units.fragment_of(arithmetic, replace(device.capabilities, ptx_target=target))
+        form = warps.fragment_of(arithmetic, replace(device.capabilities, ptx_target=target))
         whole = (
             (form.m, form.k, lambda x: fragments.held_of_a(x, each), form.of_a * each),
             (form.k, 8, lambda x: fragments.held_of_b(x, each), form.of_b * each),
@@ -262,17 +268,17 @@ def test_fragments_hold_every_element_once(arithmetic, device):
     assert sorted(tile.ravel().tolist()) == list(range(64 * 256))
 
 
-@pytest.mark.parametrize("arithmetic", list(matrix_units.KINDS))
+@pytest.mark.parametrize("arithmetic", OF_WARPS)
 def test_sums_that_lack_a_turn_are_told(arithmetic):
     generator = np.random.default_rng(5)
-    (a, bits), (b, _) = (matrix_units.random_elements(arithmetic, (16, 16), generator) for _ in range(2))
-    assert bits.dtype.itemsize * matrix_units._ELEMENTS[arithmetic].each in (4, 8)
+    (a, bits), (b, _) = (random_elements(arithmetic, (16, 16), generator) for _ in range(2))
+    assert bits.dtype.itemsize * warps._ELEMENTS[arithmetic].each in (4, 8)
     once = fragments.held_of_c((a @ b)[:, :8])
-    sums = matrix_units._ELEMENTS[arithmetic].sums
+    sums = warps._ELEMENTS[arithmetic].sums
     for turns in (16, matrix_units.TURNS):
         right = np.tile(once.ravel() * turns, 3).astype(sums)
-        assert matrix_units.error(right, once, turns) <= 1
-        assert matrix_units.error(np.tile(once.ravel() * (turns - 1), 3).astype(sums), once, turns) > 1
+        assert error(right, once, turns) <= 1
+        assert error(np.tile(once.ravel() * (turns - 1), 3).astype(sums), once, turns) > 1
 
 
 def test_devices_with_matrix_units_are_probed(device):
@@ -283,6 +289,44 @@ def test_devices_with_matrix_units_are_probed(device):
     assert matrix_units.instructions("float64", hopper) == ["warp"]
     assert matrix_units.has_units(replace(caps, matrix_units=("mfma",)))
     assert matrix_units.workload("tf32", "warp", 1.0).path == "roofs/flops/tf32-matrix-unit/warp"
+
+
+@pytest.mark.parametrize(
+    ("team", "kernel", "multiplied"),
+    [("warp", "multiply_fragments", 8 * 16 * 16 * 8 * 16), ("warp group", "multiply_tiles", 2 * 64 * 256 * 64)],
+)
+def test_launches_of_warps_are_counted(device, monkeypatch, team, kernel, multiplied):
+    """With a kernel that does nothing: what is launched, and what the verdict gets."""
+    launches = []
+
+    class Nothing:
+        def __getitem__(self, shape):
+            return lambda *arguments: launches.append((shape, arguments))
+
+    monkeypatch.setattr(fragments, kernel, Nothing())
+    caps = replace(device.capabilities, ptx_target=(9, 0), architecture_ptx=True, compute_units=2)
+    with Context.for_device(device):
+        made = matrix_units.bare("float16", team, caps, SMALL)
+        (one,) = made.candidates()
+        one.run()
+        sums, once, turns = one.fetch()
+    ((blocks, threads), (out, _, _, given, _)) = launches[0]
+    assert (blocks, threads, given, turns, made.multiplied) == (2, 256, 16, 16, 2 * 16 * multiplied)
+    assert sums.size == out.size == blocks * threads * once.size // (32 if team == "warp" else 128)
+
+
+def test_units_of_waves_and_subgroups_are_probed():
+    """Bare instructions beside the shipped product; exact float32 has no product of units."""
+    for target, paths in {
+        "gfx1100": ("float16-matrix-unit/wave", "int8-matrix-unit/wave", "float16-matrix-unit/product-of-256"),
+        "gfx942": ("float64-matrix-unit/wave", "float32-matrix-unit/wave", "tf32-matrix-unit/wave"),
+        "dg2": ("bfloat16-matrix-unit/subgroup", "bfloat16-matrix-unit/product-of-256"),
+    }.items():
+        caps = TARGETS[target].capabilities
+        one = SimpleNamespace(capabilities=caps, device_type=caps.device_type)
+        found = [entry.path for entry in roofs.entries(one, SMALL)]
+        assert {f"roofs/flops/{path}" for path in paths} <= set(found) and len(set(found)) == len(found)
+        assert "roofs/flops/float32-matrix-unit/product-of-256" not in found
 
 
 # forms of GPUs --------------------------------------------------------------------------------------------------------

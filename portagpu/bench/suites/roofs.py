@@ -14,6 +14,7 @@ from functools import partial
 from portagpu.bench.problems import missing
 from portagpu.bench.records.cell import Caches
 from portagpu.bench.roofs import arithmetic, chase, levels, matrix_units, memory, streams
+from portagpu.bench.roofs.bare import KINDS
 from portagpu.bench.running.case import Case, Entry, Options
 from portagpu.device import DeviceRecord
 from portagpu.runtime.execution.context import Context
@@ -62,14 +63,15 @@ def _matrix_units(device: DeviceRecord, options: Options) -> Iterator[Entry]:
     """Bare instructions where they are probed, and the shipped product where there are matrix units."""
     caps = device.capabilities
     assert caps is not None
-    for kind in matrix_units.KINDS:
+    for kind in KINDS:
         for instruction in matrix_units.instructions(kind, caps):
             yield Entry(
                 path=matrix_units.workload(kind, instruction).path,
                 make=partial(_one, options, partial(matrix_units.case, kind, instruction, options)),
             )
         problem = matrix_units.problem_of(kind, small=options.small)
-        if matrix_units.has_units(caps) and not missing(problem, caps):
+        # exact float32 is not multiplied by units in the shipped product
+        if kind != "float32" and matrix_units.has_units(caps) and not missing(problem, caps):
             workload = matrix_units.product_workload(kind, small=options.small)
             yield Entry(
                 path=workload.path,

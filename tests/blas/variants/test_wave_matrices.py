@@ -1,13 +1,13 @@
 """The wave-matrix kernel with its instruction emulated by the documented layouts: indices of fragments are right.
 
-The tables below are written lane by lane from the makers' documents (docs/matrix-units.md), not from the kernel's own
-formulas: which row and k each lane's elements of A are, and which row and column its results are.
+The tables (`lane_tables`) are written lane by lane from the makers' documents, not from the kernel's own formulas.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from lane_tables import of_a, of_sums
 
 from portagpu import cuda
 from portagpu.backends.opencl.offline.targets import TARGETS
@@ -19,36 +19,14 @@ from portagpu.blas.gemm.variants.wave_matrix.variant import LAYOUTS, WaveConfig,
 pytestmark = [pytest.mark.one_device(fast=True), pytest.mark.each_value]
 
 
-def _a_of(name, lane):
-    """(row, k) of each element of A that a lane holds; of B it is (column, k)."""
-    if name == "mfma32":
-        return [(lane % 32, 4 * (lane // 32) + e) for e in range(4)]
-    if name == "mfma16":
-        return [(lane % 16, 4 * (lane // 16) + e) for e in range(4)]
-    if name == "wmma":  # lanes 16 to 31 hold what lanes 0 to 15 do
-        return [(lane % 16, e) for e in range(16)]
-    return [(lane % 16, (8 if lane >= 16 else 0) + e) for e in range(8)]
-
-
-def _c_of(name, lane):
-    """(row, column) of each result of a lane."""
-    if name == "mfma32":  # blocks of four rows, eight apart
-        return [(8 * block + 4 * (lane // 32) + row, lane % 32) for block in range(4) for row in range(4)]
-    if name == "mfma16":
-        return [(4 * (lane // 16) + e, lane % 16) for e in range(4)]
-    if name == "wmma":  # even rows in lanes 0 to 15, odd ones in lanes 16 to 31
-        return [(2 * e + (1 if lane >= 16 else 0), lane % 16) for e in range(8)]
-    return [((8 if lane >= 16 else 0) + e, lane % 16) for e in range(8)]
-
-
 def _emulation(name, threads):
     layout = LAYOUTS[name]
     lanes, elements, results, depth = layout.lanes, layout.elements, layout.results, layout.depth
     holder = np.zeros((layout.size, depth, 2), np.int32)
     for lane in range(lanes):
-        for e, (row, k) in enumerate(_a_of(name, lane)):
+        for e, (row, k) in enumerate(of_a(name, depth, lane)):
             holder[row, k] = lane, e
-    places = np.array([_c_of(name, lane) for lane in range(lanes)], np.int32)
+    places = np.array([of_sums(name, lane) for lane in range(lanes)], np.int32)
     four, eight, sixteen = cuda.float32x4, cuda.float32x8, cuda.float32x16
 
     @cuda.jit(device=True)
