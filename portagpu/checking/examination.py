@@ -75,6 +75,7 @@ def examine(kernel: Dispatcher, target: OfflineTarget, call: Call, rules: Rules)
     subject = Subject(
         kernel=kernel.__name__,
         span=definition(kernel),
+        signature=_signature(kernel, call),
         constants={name: repr(value) for name, value in call.constants.items()},
         block=None if block is None else tuple(block),
         declared=str(call.signature) if call.signature in kernel.declared else "",
@@ -87,6 +88,14 @@ def examine(kernel: Dispatcher, target: OfflineTarget, call: Call, rules: Rules)
         return examined(compiled, subject, target, rules)
     except ArgumentCountError as error:
         return _without_types(error, subject, target, call)
+
+
+def _signature(kernel: Dispatcher, call: Call) -> str | None:
+    """Types of the arguments, also where a target has no program for them; None where they are not known."""
+    try:
+        return signature_text(kernel.types_for(call.signature, call.constants))
+    except PortaGPUError:  # the compilation tells it
+        return None
 
 
 def _without_types(error: ArgumentCountError, subject: Subject, target: OfflineTarget, call: Call) -> Result:

@@ -106,6 +106,9 @@ def matrix(
 
 def _show(found: Matrix, compiled: Sequence[CompiledRow], view: View | None) -> None:
     console = new_console()
+    if not found.places and not compiled:
+        console.print("no cell is in the files: nothing was measured yet", markup=False)
+        return
     if view is None:
         terminal.show_devices(console, found)
     else:

@@ -56,6 +56,8 @@ def check_writable(path: Path, option: str = "-o") -> None:
     """Create the folder of a file to be written, before the work for it starts. Raises `StoreError`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise IsADirectoryError("it is a folder")
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:

@@ -41,7 +41,8 @@ def load(text: str) -> tuple[ModuleType, str]:
 def member(found: ModuleType, name: str) -> Any:
     """What a module calls by a name. Raises `click.BadParameter`, with a name that is like it."""
     if not hasattr(found, name):
-        known = [one for one in vars(found) if not one.startswith("_")]
+        named = vars(found).items()
+        known = [one for one, value in named if not one.startswith("_") and not isinstance(value, ModuleType)]
         raise click.BadParameter(f"{found.__file__} has no {name}; {did_you_mean(name, known)}".rstrip("; "))
     return getattr(found, name)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from portagpu.device.capabilities import Capabilities
@@ -58,6 +58,11 @@ class KernelDefinition(PythonFunction):
         if self._source is None:
             self._source = capture(self.py_func, self._text)
         return self._source
+
+    def defaults_of(self, names: Sequence[str]) -> dict[str, Any]:
+        """The defaults of the last of these parameters, as Python has them."""
+        defaults = self.py_func.__defaults__ or ()
+        return dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
 
     def lowered(
         self,

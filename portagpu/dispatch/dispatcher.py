@@ -179,9 +179,7 @@ class Dispatcher(Inspection, Generic[P, R]):
                     hint=f"{meant}{self._call_hint()}",
                 )
             values[name] = value
-        defaults = self.py_func.__defaults__ or ()
-        for name, value in zip(names[len(names) - len(defaults) :], defaults, strict=True):
-            values.setdefault(name, value)
+        values = {**self.defaults_of(names), **values}
         if len(args) > len(names) or len(values) != len(names):
             given = len(args) + len(kwargs)
             raise ArgumentCountError(

@@ -15,10 +15,17 @@ from portagpu.backends.source import KernelSource
 from portagpu.dispatch.code_cache import Request, code_for
 from portagpu.dispatch.definition import KernelDefinition
 from portagpu.dispatch.type_names import argument_type
-from portagpu.errors import ArgumentCountError, BuildError, KernelError, did_you_mean
+from portagpu.errors import (
+    ArgumentCountError,
+    BuildError,
+    KernelError,
+    LaunchConfigError,
+    MissingCapabilityError,
+    did_you_mean,
+)
 from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.runtime.arrays.checks import count
-from portagpu.runtime.programs.launch import extent, locate
+from portagpu.runtime.programs.launch import Extent, check_block, extent, locate
 from portagpu.settings import Settings
 from portagpu.source import Span
 from portagpu.types import Signature, Type, as_signature, as_type, is_type
@@ -118,9 +125,9 @@ class OfflineCompilation(KernelDefinition):
         """Compile for a device that need not be present, with its maker's offline compiler; nothing is launched.
 
         ``target``: a name such as "gfx1100" or "dg2" (`portagpu check --list` has them all). ``signature``: as for
-        `compile`, without the parameters annotated `cuda.constexpr`, whose values are in ``constants``; None stands
-        for the one declared in `cuda.jit`. ``block``: threads of a block, which compilers give registers by, where
-        ``block_dim=`` does not say them. ``shared``: bytes of dynamic shared memory.
+        `compile`, without the parameters annotated `cuda.constexpr`, whose values are in ``constants`` where they have
+        no default; None stands for the one declared in `cuda.jit`. ``block``: threads of a block, which compilers give
+        registers by, where ``block_dim=`` does not say them. ``shared``: bytes of dynamic shared memory.
 
         Raises `DeviceSelectionError` for an unknown target, `MissingCompilerError` naming the package to install,
         `MissingCapabilityError` for what the target does not have, `BuildError` at the Python line that the compiler
@@ -128,9 +135,10 @@ class OfflineCompilation(KernelDefinition):
         """
         found = find_target(target) if isinstance(target, str) else target
         backend = named(found.backend)
-        types = self._types(signature, constants or {})
+        types = self.types_for(signature, constants or {})
         fixed = None if block is None else extent(block, "block")
         dynamic = count(shared, "dynamic shared memory is a number of bytes")
+        self._check_block(fixed, found)
         failure: KernelError | None = None
         try:
             request = Request(backend=backend, types=types, caps=found.capabilities, shared=dynamic, block=fixed)
@@ -144,7 +152,17 @@ class OfflineCompilation(KernelDefinition):
         threads = None if kernel_source.block_dim is None else math.prod(kernel_source.block_dim)
         return compiled_source(found, kernel_source, options, types, threads, name=self.__name__)
 
-    def _types(self, signature: Any, constants: Mapping[str, Any]) -> tuple[ArgumentType, ...]:
+    def _check_block(self, block: Extent | None, target: OfflineTarget) -> None:
+        """Raise `MissingCapabilityError` for a block with which no launch on the target succeeds."""
+        block = self.options.block_dim or block
+        if block is None:
+            return
+        try:
+            check_block(block, target.capabilities, target.title)
+        except LaunchConfigError as error:
+            raise MissingCapabilityError(error.message, hint=error.hint) from None
+
+    def types_for(self, signature: Any, constants: Mapping[str, Any]) -> tuple[ArgumentType, ...]:
         """Types of all parameters: those of the signature, and constants for compile-time parameters."""
         names, bound = self.source.parameters, self.source.constexpr
         unknown = sorted(set(constants) - set(bound))
@@ -154,6 +172,7 @@ class OfflineCompilation(KernelDefinition):
                 hint=f"{did_you_mean(unknown[0], bound)}its parameters annotated `cuda.constexpr` are "
                 + (", ".join(n for n in names if n in bound) or "none"),
             )
+        constants = {**{n: value for n, value in self.defaults_of(names).items() if n in bound}, **constants}
         missing = [n for n in names if n in bound and n not in constants]
         if missing:
             raise ArgumentCountError(

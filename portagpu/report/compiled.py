@@ -97,6 +97,8 @@ def _row(result: Any) -> CompiledRow:
     figures = _object(result, "figures")
     compiler = _object(result, "compiler")
     named = {name: _text(result, name) for name in ("group", "target", "title", "kernel", "signature", "case")}
+    if not named["kernel"] and not named["case"]:  # a file without kernels, as one that cannot be imported
+        named["kernel"] = Path(_text(result, "file")).name
     named["compiler"] = f"{_text(compiler, 'name')} {_text(compiler, 'version')}".strip()
     texts = (
         f"{named['title']} ({named['target']})",

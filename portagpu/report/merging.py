@@ -49,10 +49,10 @@ def merge(runs: Sequence[Run], files: Sequence[str] | None = None) -> Matrix:
     """The matrix of some runs. ``files``: what their files are called."""
     names = [""] * len(runs) if files is None else [*files]
     groups: dict[Key, list[_Part]] = {}
-    for run, name in zip(runs, names, strict=True):
-        for identity, part in _parts(run, name):
-            _add(groups.setdefault(identity, []), part)
     notes: list[str] = []
+    for run, name in zip(runs, names, strict=True):
+        for identity, part in _parts(run, name, notes):
+            _add(groups.setdefault(identity, []), part)
     together = [parts for group in groups.values() for parts in _columns(group, notes)]
     origins = [Origin(device=parts[0].run.devices[parts[0].device], **_origin(parts)) for parts in together]
     columns = [
@@ -68,8 +68,11 @@ def merge(runs: Sequence[Run], files: Sequence[str] | None = None) -> Matrix:
     return _matrix(columns, together, notes, runs)
 
 
-def _parts(run: Run, name: str) -> Iterator[tuple[Key, _Part]]:
-    """What a run has of each device, with the device's identity: twins are told apart by their order."""
+def _parts(run: Run, name: str, notes: list[str]) -> Iterator[tuple[Key, _Part]]:
+    """What a run has of each device, with the device's identity: twins are told apart by their order.
+
+    Of cells that a file has twice the last one counts, which is noted where they differ.
+    """
     twins: Counter[Key] = Counter()
     parts = []
     for number, device in enumerate(run.devices):
@@ -79,7 +82,14 @@ def _parts(run: Run, name: str) -> Iterator[tuple[Key, _Part]]:
         twins[identity] += 1
         parts.append(((*identity, twins[identity]), _Part(run, number, [name])))
     for cell in run.cells:
-        parts[cell.device][1].cells[_key(cell)] = replace(cell, device=0)
+        cells, key, made = parts[cell.device][1].cells, _key(cell), replace(cell, device=0)
+        if key in cells and made.status is Status.OPEN:
+            continue
+        if key in cells and _differ(cells[key], made):
+            notes.append(
+                f"{name or 'a file'} has {made.name} of {made.workload.path} more than once: the last one is shown"
+            )
+        cells[key] = made
     yield from ((identity, part) for identity, part in parts if part.cells)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from portagpu.bench.method.statistics import quartiles
-from portagpu.bench.records.cell import Cell
+from portagpu.bench.records.cell import Cell, Status
 from portagpu.escaping import visible
 from portagpu.report.compiled import HEADINGS, NUMBERS, CompiledRow
 from portagpu.report.matrix import Matrix, Place
@@ -64,8 +64,10 @@ def _values(place: Place, cell: Cell) -> Iterator[str | float | None]:
     rate = rate_of(cell)
     yield from (rate.value, rate.low, rate.high)
     yield from quartiles(cell.samples) or (None,) * 3
-    yield from (len(cell.samples), sum(map(len, cell.samples)), cell.device_seconds, cell.first_call)
-    yield from (cell.error, work.flops, work.nbytes, cell.joules)
+    measured = cell.status is Status.MEASURED  # files of other makers may have numbers of other cells, too
+    yield from (len(cell.samples), sum(map(len, cell.samples)))
+    yield from (cell.device_seconds, cell.first_call) if measured else (None, None)
+    yield from (cell.error, work.flops, work.nbytes, cell.joules if measured else None)
     yield from (VIEWS[key].of(place).value if cell is place.ours else None for key in _SHARES)
     yield cell.repeat
 

@@ -35,7 +35,7 @@ def figure_text(figure: Figure, view: View) -> str:
 
 def spread(figure: Figure) -> str:
     """ "±0.4%": how far the interval's further end is from the value; "" without an interval."""
-    if figure.value is None or figure.low is None or figure.high is None:
+    if not figure.value or figure.low is None or figure.high is None:  # of nothing there is no percentage
         return ""
     width = max(figure.high - figure.value, figure.value - figure.low) / figure.value
     return f" ±{100 * width:.2g}%" if width < 10 else " ±large"

@@ -154,6 +154,31 @@ def test_throttled_cells_have_no_numbers(readings, told):
     assert (found.status, found.reason) == (Status.THROTTLED, told) and not found.samples and found.joules is None
 
 
+def test_libraries_in_processes_of_their_own_are_throttled_too():
+    """Their turns are on the same machine; of several each has its clocks, which wider vectors lower."""
+
+    class Child:
+        def __init__(self, seconds):
+            self.seconds = seconds
+
+        def turn(self):
+            now.append(Reading(core_clock_mhz=3500.0 if self.seconds > 0.01 else 2400.0))
+            return [self.seconds]
+
+    def players():
+        return [("narrow", Child(0.02), 0.1), ("wide", Child(0.01), 0.1)]
+
+    now = []
+
+    child = Contender(implementation="lib", role=Role.VENDOR, players=players)
+    (found,) = cells_of(case(child), sensors=Planted(Reading(reasons=frozenset({"thermal slowdown"}))))
+    assert found.status is Status.THROTTLED and not found.samples
+    sensors = Planted()
+    sensors.read = lambda: now[-1] if now else Reading(core_clock_mhz=2400.0)
+    (found,) = cells_of(case(child), sensors=sensors)
+    assert found.implementation == "lib: wide" and found.conditions["core_clock_mhz"] == [2400.0] * 3
+
+
 def test_a_power_cap_is_a_condition():
     reading = Reading(core_clock_mhz=1500.0, power_w=700.0, reasons=frozenset({"power cap"}))
     (found,) = cells_of(case(contender()), sensors=Planted(reading))

@@ -92,6 +92,13 @@ def test_names_of_devices_targets_and_tunables_are_suggested(device, tmp_path):
 # shapes ---------------------------------------------------------------------------------------------------------------
 
 
+def test_modules_of_a_file_are_no_kernels(tmp_path):
+    (tmp_path / "mine.py").write_text("import math as np\n\n\ndef nape():\n    pass\n")
+    for wanted, meant in (("nope", "nape"), ("np2", "")):
+        found = said("bench", f"{tmp_path / 'mine.py'}:{wanted}")
+        assert f"has no {wanted}" in found and "`np`" not in found and f"`{meant}`" * bool(meant) in found
+
+
 @pytest.mark.parametrize("command", [("tune",), ("tune", "gemm")])
 @pytest.mark.parametrize("words", [("64x48x32",), ("64", "48", "32")])
 def test_shapes_have_one_form_and_the_old_one_is_taken_with_a_note(device, command, words):

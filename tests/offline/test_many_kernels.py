@@ -14,6 +14,7 @@ from portagpu.backends.opencl.offline.targets import TARGETS
 from portagpu.checking.grids import Grid, print_grid
 from portagpu.checking.schema import SCHEMA
 from portagpu.cli.check import check_command
+from portagpu.errors import StoreError
 
 pytestmark = pytest.mark.one_device(fast=True)
 
@@ -143,6 +144,54 @@ def test_programs_say_by_their_launches_what_kernels_are_compiled_for(folder):
     assert done.output.splitlines()[-1] == "3 kernels on 2 targets: 5 compiled, 1 failed"
     assert check("--run", "program.py", *on("gfx1100")).exit_code == 0
     assert check("--run", ".").exit_code == 2 and check("--run", "program.py", "--constant", "n=1").exit_code == 2
+
+
+@pytest.mark.parametrize(("end", "compiled"), [("sys.exit(main())", True), ("sys.exit(2)", False), ("1 / 0", False)])
+def test_programs_may_end_by_themselves(end, compiled, folder):
+    """`sys.exit(main())` is how programs end; it must not end the check, and with status 0 least of all."""
+    text = dedent(_PROGRAM).replace('if __name__ == "__main__":', "import sys\ndef main():")
+    (folder / "program.py").write_text(f"{text}\nif __name__ == '__main__':\n    {end}\n")
+    done = check("--run", "program.py", *on("gfx1100"))
+    line = len((folder / "program.py").read_text().splitlines())
+    if compiled:
+        assert done.exit_code == 0 and "3 kernels on 1 target: 3 compiled" in done.output
+    else:
+        assert done.exit_code == 1 and f"(program.py:{line})" in done.output.replace("\n", "")
+
+
+def test_rows_of_a_kernel_have_its_types_on_every_target(folder):
+    """A target that has no program for it is compared with those that have one."""
+    data = json.loads(check("many_kernels.py:doubled", *on("gfx1100", "dg2"), "--format", "json").stdout)
+    assert [one["status"] for one in data["results"]] == ["compiled", "unsupported"]
+    assert len({one["signature"] for one in data["results"]}) == 1
+
+
+def test_blocks_that_a_target_never_runs_are_told(folder):
+    words = on("gfx1100", "sm_90")
+    done = check("many_kernels.py:good", *words, "--block", "2048", "--format", "json")
+    assert done.exit_code == 1
+    assert {one["status"] for one in json.loads(done.stdout)["results"]} == {"unsupported"}
+    assert "runs at most 1024" in done.output
+    assert check("many_kernels.py:good", *words, "--block", "1024").exit_code == 0
+    (folder / "declared.py").write_text(
+        dedent(_PROGRAM)
+        .replace("@cuda.jit", '@cuda.jit("void(float32[::1])", block_dim=(1, 1, 128))')
+        .replace("x, n: cuda.constexpr", "x")
+        .replace("*= n", "*= 2")
+    )
+    assert "allows 64" in check("declared.py", *on("sm_90")).output.replace("\n", " ")
+
+
+def test_compile_time_parameters_have_their_defaults(folder):
+    text = dedent(_KERNELS).replace("n: cuda.constexpr", "n: cuda.constexpr = 3")
+    (folder / "defaults.py").write_text(text)
+    words = ["defaults.py:untyped", *on("gfx1100"), "--signature", "void(float32[::1])"]
+    assert check(*words).exit_code == 0 and check(*words, "--constant", "n=4").exit_code == 0
+
+
+def test_a_folder_is_no_report(folder):
+    done = check("many_kernels.py:good", *on("gfx1100"), "--format", "json", "-o", folder)
+    assert isinstance(done.exception, StoreError) and "it is a folder" in str(done.exception)
 
 
 def test_files_that_cannot_be_imported_are_told_with_their_lines(folder):

@@ -81,7 +81,10 @@ def test_what_comes_of_them(monkeypatch):
     cases = [Case("g", "c", launch_twice), Case("g", "large", too_large), Case("g", "early", fail)]
     found = list(checked(Job(target.name, (), Rules(), 1), cases))
     notes = [one for one in found if isinstance(one, Note)]
-    assert [note.message for note in notes] == ["ended early in the dry run: ValueError: no result"]
+    line = fail.__code__.co_firstlineno + 1
+    assert [note.message for note in notes] == [
+        f"ended early in the dry run: ValueError: no result (test_shipped.py:{line})"
+    ]
     results = [one for one in found if isinstance(one, Result)]
     assert sorted(r.status.value for r in results) == ["compiled"] * 3 + ["unsupported"]
     large = next(r for r in results if r.status is Status.UNSUPPORTED)

@@ -137,6 +137,12 @@ DAMAGED = {
 }
 
 
+def test_files_that_cannot_be_imported_are_called_by_their_names(tmp_path):
+    broken = {"kernel": "", "case": "", "group": "kernel", "signature": None, "status": "refused", "ok": False}
+    file = write(tmp_path / "c.json", *(result(**broken, file=f"a/{name}.py", figures=None) for name in "xy"))
+    assert [one.name for one in kernels(load(file))] == ["x.py", "y.py"]
+
+
 @pytest.mark.parametrize("text", DAMAGED.values(), ids=DAMAGED)
 def test_damaged_checks_are_refused(text, tmp_path):
     file = tmp_path / "c.json"

@@ -38,6 +38,16 @@ def test_a_file_that_is_given_twice_adds_nothing():
     assert len(matrix.places[0, 0].cells) == 2 and matrix.columns[0].files == ("a.json",)
 
 
+def test_cells_that_a_file_has_twice_are_noted():
+    one, other = cell(), cell(2.0)
+    matrix = merge([run(one, other)], ["a.json"])
+    assert len(matrix.places[0, 0].cells) == 1 and matrix.places[0, 0].ours == other
+    assert ["more than once" in note and "a.json" in note for note in matrix.notes] == [True]
+    assert not merge([run(one, one)], ["a.json"]).notes
+    still_open = cell(status=Status.OPEN, reason="its worker died", samples=())
+    assert merge([run(one, still_open)], ["a.json"]).places[0, 0].ours == one
+
+
 def test_an_earlier_state_of_a_run_adds_nothing():
     then = run(cell(None, status=Status.OPEN, reason="ended"), vendors())
     for order in ([then, run(cell(), vendors())], [run(cell(), vendors()), then]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -139,6 +140,33 @@ def test_numbers_are_in_full_in_csv():
     assert list(rows[0]) == list(COLUMNS) and len(rows) == 2
     assert float(rows[0]["rate"]) == 1e9 / (1 / 3) / 1e9 and float(rows[0]["of_vendor"]) == pytest.approx(3)
     assert rows[0]["files"] == "a.json" and rows[1]["of_vendor"] == "" and rows[0]["rounds"] == "3"
+
+
+def test_cells_without_a_number_have_no_times_in_csv():
+    told = {"first_call": 0.5, "device_seconds": 0.5, "joules": 3.0}  # as other programs may write them
+    for status in (*Status,):
+        one = cell(status=status, reason="hot", samples=PLAIN if status is Status.MEASURED else (), **told)
+        (row,) = csv.DictReader(io.StringIO(csv_text(merge([run(one)], ["a.json"]))))
+        known = {
+            name for name in ("first_call_seconds", "device_seconds", "joules", "rate", "seconds_median") if row[name]
+        }
+        assert bool(known) == (status is Status.MEASURED), (status, known)
+
+
+@pytest.mark.parametrize("key", VIEWS)
+def test_work_of_nothing_is_a_rate_of_nothing(key, file, tmp_path):
+    one = cell(samples=((1.0, 1.1), (1.0, 1.2), (1.1, 1.2)))
+    none = replace(one.workload, flops=0.0, nbytes=0.0)
+    save(file, run(replace(one, workload=none)))
+    for words in ([], ["--view", key], ["-o", str(tmp_path / "t.md")], ["-o", str(tmp_path / "t.html"), "--view", key]):
+        done = CliRunner().invoke(cli, ["matrix", str(file), *words])
+        assert done.exit_code == 0, done.exception
+
+
+def test_a_file_without_cells_says_so(file):
+    save(file, run())
+    done = CliRunner().invoke(cli, ["matrix", str(file)])
+    assert done.exit_code == 0 and "no cell is in the files" in done.output
 
 
 def test_letters():

@@ -38,7 +38,7 @@ class _Entrant:
     """A contender while its case is measured."""
 
     contender: Contender
-    monitor: Monitor
+    another: Callable[[], Monitor]
     call: Call | None = None
     players: list[tuple[str, Player]] = field(default_factory=list)
     status: Status = Status.MEASURED
@@ -50,6 +50,11 @@ class _Entrant:
     timed: list[Timed] = field(default_factory=list)
     device_seconds: float | None = None
     conditions: Conditions | None = None
+    monitor: Monitor = field(init=False)
+
+    def __post_init__(self) -> None:
+        """One monitor is there from the beginning."""
+        self.monitor = self.another()
 
     def fail(self, status: Status, reason: str) -> None:
         """No numbers, and why."""
@@ -77,7 +82,7 @@ def measure(
     ``monitor()`` makes one that reads the device's clocks and power. ``flush``: fills the device's caches with other
     data, for `Caches.COLD`. ``failed`` is told of first calls that raise, and may raise itself.
     """
-    entrants = [_Entrant(contender, monitor()) for contender in case.contenders]
+    entrants = [_Entrant(contender, monitor) for contender in case.contenders]
     for entrant in entrants:
         progress(f"{entrant.contender.implementation}: first call")
         _first_call(entrant, case, failed)
@@ -101,7 +106,8 @@ def measure(
 def _begin(entrants: list[_Entrant]) -> None:
     """What the sensors told of the warm-up does not count."""
     for entrant in entrants:
-        entrant.monitor.begin()
+        for monitor in (entrant.monitor, *(one.monitor for _, one in entrant.players if isinstance(one, _Watched))):
+            monitor.begin()
 
 
 def _first_call(entrant: _Entrant, case: Case, failed: Callable[[Contender, BaseException], object]) -> None:
@@ -158,6 +164,28 @@ def _make_players(
     entrant.players = [("", player)]
 
 
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    """A player of another process, whose turns are on this machine: its clocks are read after each as after ours.
+
+    Each has a monitor of its own: wider vectors may have lower clocks, which is no throttle.
+    """
+
+    player: Player
+    monitor: Monitor
+
+    def turn(self) -> list[float]:
+        """One turn."""
+        times = self.player.turn()
+        self.monitor.look()
+        return times
+
+
+def _watched(player: Player, monitor: Callable[[], Monitor]) -> Player:
+    """What repeats times of earlier processes is as it is: the clocks of now say nothing of them."""
+    return player if getattr(player, "is_steady", False) else _Watched(player, monitor())
+
+
 def _take_players(entrant: _Entrant, players: Callable[[], list[tuple[str, Player, float]]]) -> None:
     """Those whose results are right; where all of one are wrong, it is."""
     try:
@@ -169,7 +197,7 @@ def _take_players(entrant: _Entrant, players: Callable[[], list[tuple[str, Playe
         entrant.fail(Status.UNSUPPORTED, "there is none on this machine")
         return
     right = [(label, player, error) for label, player, error in found if error <= 1.0]
-    entrant.players = [(label, player) for label, player, _ in right]
+    entrant.players = [(label, _watched(player, entrant.another)) for label, player, _ in right]
     _judge(entrant, max(error for _, _, error in right) if right else found[0][2])
 
 
@@ -188,7 +216,7 @@ def _finish(entrant: _Entrant, method: Method, caches: Caches) -> None:
                 _measure_energy(entrant.monitor, entrant.call, method.energy_seconds)
         except FAILURES as failure:
             entrant.fail(Status.FAILED, reason_of(failure))
-    entrant.conditions = entrant.monitor.conditions()
+    entrant.conditions = (player if isinstance(player, _Watched) else entrant).monitor.conditions()
     if entrant.conditions.throttled and entrant.status is Status.MEASURED:
         entrant.fail(Status.THROTTLED, entrant.conditions.throttled)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import count
+from pathlib import Path
 
 from portagpu.backends.offline import OfflineTarget
 from portagpu.backends.registry import find_target
@@ -22,6 +23,7 @@ from portagpu.errors import LaunchConfigError, UnsupportedError
 from portagpu.ir.types import ConstantType
 from portagpu.package_stamp import FOLDER
 from portagpu.source import Span, line_span
+from portagpu.tuning.tunables.user_faults import blamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,9 @@ def _ended(one: CaseEnded, target: OfflineTarget, rules: Rules) -> Found:
     error = one.error
     if not isinstance(error, LaunchConfigError | UnsupportedError):
         text = f"{type(error).__name__}: {error}".partition("\n")[0]
-        return Note(target=target, group=one.group, case=one.case, message=f"ended early in the dry run: {text}")
+        return Note(
+            target=target, group=one.group, case=one.case, message=f"ended early in the dry run: {text}{_line(error)}"
+        )
     span = error.span or _place(error)
     text = f"{one.case}: {error.message}"
     is_ours = isinstance(error, LaunchConfigError) and one.group not in (programs.EXAMPLES, programs.TEXTBOOK)
@@ -127,6 +131,15 @@ def _ended(one: CaseEnded, target: OfflineTarget, rules: Rules) -> Found:
     problem = Problem(rule="missing-feature", level=level, message=text, span=span, hint=error.hint)
     subject = Subject(kernel="", group=one.group, case=one.case, span=span)
     return Result(subject=subject, target=target, status=Status.UNSUPPORTED, problems=(problem,))
+
+
+def _line(error: Exception) -> str:
+    """The program's line that raised, for the end of a message; that of wrong Python is in its error."""
+    span = getattr(error, "span", None)
+    place = (span.filename, span.line) if isinstance(span, Span) else blamed(error)
+    return (
+        "" if place is None or isinstance(error, SyntaxError | UnicodeError) else f" ({Path(place[0]).name}:{place[1]})"
+    )
 
 
 def _place(error: Exception) -> Span | None:

@@ -74,6 +74,10 @@ def _run_whole(path: Path) -> None:
     sys.argv = [str(path)]
     try:
         exec(compile(tree, str(path), "exec"), {"__name__": "__main__", "__file__": str(path)})
+    except SystemExit as end:  # programs end so, also where all is well: `sys.exit(main())`
+        if end.code not in (None, 0):
+            told = f"with status {end.code}" if isinstance(end.code, int) else f"with the message {end.code}"
+            raise RuntimeError(f"it ended {told}").with_traceback(end.__traceback__) from None
     finally:
         sys.argv = before
         sys.path.remove(folder)

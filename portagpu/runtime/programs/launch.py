@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import threading
 import weakref
@@ -141,12 +142,18 @@ def check_shape(shape: LaunchShape, caps: Capabilities, device: str) -> None:
                 f" {caps.max_blocks_of_axis}",
                 hint=_SMALLER,
             )
-    if shape.threads > caps.largest_block:
+    check_block(shape.block, caps, device)
+
+
+def check_block(block: Extent, caps: Capabilities, device: str) -> None:
+    """Raise `LaunchConfigError` for a block that the device cannot run, whatever the kernel is."""
+    threads = math.prod(block)
+    if threads > caps.largest_block:
         raise LaunchConfigError(
-            f"a block of {_show(shape.block)} has {shape.threads} threads; {device} runs at most {caps.largest_block}",
+            f"a block of {_show(block)} has {threads} threads; {device} runs at most {caps.largest_block}",
             hint="make the block smaller and the grid larger",
         )
-    for axis, (wanted, limit) in enumerate(zip(shape.block, caps.max_work_item_sizes, strict=True)):
+    for axis, (wanted, limit) in enumerate(zip(block, caps.max_work_item_sizes, strict=True)):
         if wanted > limit:
             raise LaunchConfigError(
                 f"the block's {'xyz'[axis]} extent is {wanted}; {device} allows {limit}", hint="make the block smaller"
