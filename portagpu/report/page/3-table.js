@@ -149,6 +149,7 @@ function drawTable(rows, columns) {
   table.setAttribute("aria-rowcount", String(waiting.lines.length + 1));
   table.tBodies[0].replaceChildren();
   showMore();
+  if (waiting.lines.length) table.parentElement.scrollTop = 0; // the place is gone with the lines that it was in
   roveTable(table.tBodies[0], showMore);
   table.tFoot.replaceChildren(...(data.views[state.view].share ? [footer(rows, columns, several)] : []));
   clearHeadings(table);
@@ -157,7 +158,8 @@ function drawTable(rows, columns) {
 function showWhatIsScrolledTo() {
   const box = byId("matrix").parentElement;
   box.addEventListener("scroll", () => {
-    if (waiting.lines.length && box.scrollTop + 2 * box.clientHeight > box.scrollHeight) showMore();
+    const isAsked = document.activeElement?.closest(".rest"); // the button must not go while somebody has it
+    if (!isAsked && waiting.lines.length && box.scrollTop + 2 * box.clientHeight > box.scrollHeight) showMore();
   }, { passive: true });
   addEventListener("beforeprint", () => showMore(Infinity));
 }
