@@ -9,10 +9,13 @@ import subprocess
 
 import pytest
 
+from portagpu import cuda
 from portagpu.backends.opencl import architecture_ptx
 from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.device.ideal_device import IDEAL
 from portagpu.dispatch import arguments
+from portagpu.dispatch.launcher import Configured
 from portagpu.ir.types import ConstantType
 
 HOPPER = dataclasses.replace(IDEAL, local_memory_static=231424, compute_units=132, clock_mhz=1980)
@@ -51,11 +54,26 @@ def assembled(source, threads, folder):
     return subprocess.run(command, check=True, capture_output=True, text=True).stderr
 
 
+def launches_of(run, monkeypatch):
+    """The kernels that a call would launch, with threads of a block and arguments."""
+    found = []
+    with monkeypatch.context() as patch:
+        patch.setattr(Configured, "__call__", lambda self, *args: found.append((self._dispatcher, self.shape, args)))
+        run()
+    workspaces.forget(cuda.current_context())  # counters that no kernel cleared
+    return found
+
+
 def source_of(kernel, given, threads):
     """A kernel's OpenCL C for these arguments and blocks of so many threads."""
+    return generated(kernel, given, threads).source
+
+
+def generated(kernel, given, threads):
+    """What is generated of a kernel for these arguments and blocks of so many threads."""
     names, fixed = kernel.source.parameters, kernel.source.constexpr
     types = tuple(
         ConstantType(a) if n in fixed else arguments.argument_type(a, alias=False)
         for n, a in zip(names, given, strict=True)
     )
-    return generate(kernel.lowered(types, HOPPER, block=(threads, 1, 1)), HOPPER).source
+    return generate(kernel.lowered(types, HOPPER, block=(threads, 1, 1)), HOPPER)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hopper_builds import HOPPER, assembled, source_of
+from hopper_builds import HOPPER, assembled, launches_of, source_of
 
 from portagpu import cuda
 from portagpu.blas.gemm.core.fusion import Fusion
 from portagpu.blas.gemm.core.interface import Product
 from portagpu.blas.gemm.core.problem import Problem
-from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.selection.registry import VARIANTS
-from portagpu.dispatch.launcher import Configured
 
 pytestmark = [pytest.mark.one_device(fast=True), pytest.mark.each_value]
 
@@ -32,16 +30,6 @@ _CASES = [
 @cuda.jit(device=True)
 def bias_and_residual(value, row, column, bias, residual):
     return max(value + bias[column], 0) + residual[row, column]
-
-
-def launches_of(run, monkeypatch):
-    """The kernels that a call would launch, with threads of a block and arguments."""
-    found = []
-    with monkeypatch.context() as patch:
-        patch.setattr(Configured, "__call__", lambda self, *args: found.append((self._dispatcher, self.shape, args)))
-        run()
-    workspaces.forget(cuda.current_context())  # counters that no kernel has cleared
-    return found
 
 
 @pytest.mark.parametrize("name, dtype, out, precision", _CASES)

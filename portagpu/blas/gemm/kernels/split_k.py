@@ -21,6 +21,8 @@ import numpy as np
 
 from portagpu import cuda
 
+LATEST_BYTES = 128
+"""Of shared memory, for the one number that blocks of a split sum have: arrays begin at multiples of 128."""
 _FAN = 8  # parts that one block adds at the most, if the groups of so many are no more than these
 
 _AHEAD = 64  # sums of parts that a thread loads at once, so that it waits less often

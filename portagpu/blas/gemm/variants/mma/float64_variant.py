@@ -10,7 +10,7 @@ from portagpu.blas.gemm.core.interface import Config, Product, Variant
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.kernels.launch import SPLITS, is_modest, multiply, pieces_of
-from portagpu.blas.gemm.kernels.split_k import levels_of
+from portagpu.blas.gemm.kernels.split_k import LATEST_BYTES, levels_of
 from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE, seconds
 from portagpu.blas.gemm.variants.mma.float64_kernels import DoublePlan, multiply_doubles
 from portagpu.cuda import jit
@@ -57,7 +57,8 @@ class DoubleConfig(Config):
         """Bytes of shared memory: rows of A have two elements of padding, planes of B eight; across k, rows of both
         four."""
         padding = 8 if problem.a_order == "F" and problem.b_order == "C" else 3
-        return self.stages * self.tile_k * (self.tile_m + self.tile_n + padding) * 8
+        rings = self.stages * self.tile_k * (self.tile_m + self.tile_n + padding) * 8
+        return rings + (LATEST_BYTES if self.split_k > 1 else 0)
 
     @property
     def registers(self) -> int:

@@ -12,7 +12,7 @@ from portagpu.blas.gemm.core.interface import Config, Product, Variant
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import name_of, vector_type
 from portagpu.blas.gemm.kernels.launch import SPLITS, is_modest, multiply, pieces_of
-from portagpu.blas.gemm.kernels.split_k import levels_of
+from portagpu.blas.gemm.kernels.split_k import LATEST_BYTES, levels_of
 from portagpu.blas.gemm.variants.cost_model import PIPELINES, REGISTER_FILE, seconds
 from portagpu.blas.gemm.variants.mma.kernels import FragmentPlan, multiply_fragments
 from portagpu.cuda import jit
@@ -73,7 +73,8 @@ class FragmentConfig(Config):
     @property
     def local_memory(self) -> int:
         """Bytes of shared memory, at most: rows across k end in eight elements of padding."""
-        return self.stages * self.bytes_k * (self.tile_m + self.tile_n + 16)
+        rings = self.stages * self.bytes_k * (self.tile_m + self.tile_n + 16)
+        return rings + (LATEST_BYTES if self.split_k > 1 else 0)
 
     @property
     def registers(self) -> int:

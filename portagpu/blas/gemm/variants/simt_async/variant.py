@@ -17,7 +17,7 @@ from portagpu.blas.gemm.kernels.launch import (
     pieces_of_last,
     subgroup_of,
 )
-from portagpu.blas.gemm.kernels.split_k import levels_of
+from portagpu.blas.gemm.kernels.split_k import LATEST_BYTES, levels_of
 from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE, cores, seconds
 from portagpu.blas.gemm.variants.simt_async.kernels import Plan, multiply_pipelined
 from portagpu.cuda import jit
@@ -64,7 +64,8 @@ class PipelinedConfig(Config):
     @property
     def local_memory(self) -> int:
         """Bytes of shared memory, at most: rows of transposed operands end in four elements of padding."""
-        return self.stages * self.tile_k * (self.tile_m + self.tile_n + 8) * 4
+        rings = self.stages * self.tile_k * (self.tile_m + self.tile_n + 8) * 4
+        return rings + (LATEST_BYTES if self.split_k > 1 or self.workers else 0)
 
     @property
     def registers(self) -> int:

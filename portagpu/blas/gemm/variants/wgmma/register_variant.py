@@ -12,7 +12,7 @@ from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import Config, Product, order_of
 from portagpu.blas.gemm.core.kernel_arguments import Extents, Parts
 from portagpu.blas.gemm.core.workspace import workspaces
-from portagpu.blas.gemm.kernels.split_k import counters_of, fan_of, levels_of
+from portagpu.blas.gemm.kernels.split_k import LATEST_BYTES, counters_of, fan_of, levels_of
 from portagpu.blas.gemm.variants.wgmma.kernels import Mapped
 from portagpu.blas.gemm.variants.wgmma.register_kernels import AcrossPlan, multiply_across
 from portagpu.blas.gemm.variants.wgmma.tensor_maps import Box, tensor_maps
@@ -53,7 +53,8 @@ class WarpgroupConfig(Config):
     def local_memory(self) -> int:
         """Bytes of shared memory: the ring of tiles, two strips of C for each consumer, and barriers."""
         ring = self.stages * (self.tile_m + self.tile_n) * LINE
-        return ring + self.consumers * 2 * STRIP_ROWS * LINE + 16 * self.stages + 128
+        latest = LATEST_BYTES if self.splits > 1 else 0
+        return ring + self.consumers * 2 * STRIP_ROWS * LINE + 16 * self.stages + 128 + latest
 
 
 def launch_across(config: WarpgroupConfig, product: Product, a: DeviceNDArray, b: DeviceNDArray) -> None:
