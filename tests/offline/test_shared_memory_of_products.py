@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import zlib
+from dataclasses import replace
 
 import pytest
 from hopper_builds import HOPPER, generated, launches_of
@@ -58,3 +59,20 @@ def test_kernels_have_no_more_than_is_told(device, monkeypatch, name, dtype, pre
         told = config.local_memory
         told = told(problem) if callable(told) else told
         assert generated(kernel, given, shape.block[0]).static_shared <= told, config
+
+
+@pytest.mark.parametrize("orders", ["CC", "CF"])
+@pytest.mark.parametrize("name, dtype", [("skinny", "float32"), ("skinny", "float64"), ("skinny_fragments", "float16")])
+def test_a_device_with_a_byte_less_is_given_others(device, monkeypatch, name, dtype, orders):
+    """Of products with few rows, whose shared memory follows from more than the configuration."""
+    variant = next(one for one in VARIANTS if one.name == name)
+    m, n, k = 4, 4096, 4096
+    problem = Problem(m=m, n=n, k=k, dtype=dtype, a_order=orders[0], b_order=orders[1])
+    a, b = cuda.device_array((m, k), dtype, order=orders[0]), cuda.device_array((k, n), dtype, order=orders[1])
+    product = Product(a=a, b=b, c=cuda.device_array((m, n), dtype), stream=cuda.default_stream())
+    configs = legal(variant, problem, random.Random(zlib.crc32(f"{name} {dtype} {orders}".encode())))
+    assert configs
+    for config in configs:
+        kernel, shape, given = launches_of(lambda config=config: variant.run(config, product), monkeypatch)[0]
+        taken = generated(kernel, given, shape.block[0]).static_shared
+        assert not variant.is_legal(config, problem, replace(HOPPER, local_memory_static=taken - 1)), config

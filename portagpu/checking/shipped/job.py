@@ -135,11 +135,11 @@ def _ended(one: CaseEnded, target: OfflineTarget, rules: Rules) -> Found:
 
 def _line(error: Exception) -> str:
     """The program's line that raised, for the end of a message; that of wrong Python is in its error."""
+    if isinstance(error, SyntaxError | UnicodeError):
+        return ""
     span = getattr(error, "span", None)
     place = (span.filename, span.line) if isinstance(span, Span) else blamed(error)
-    return (
-        "" if place is None or isinstance(error, SyntaxError | UnicodeError) else f" ({Path(place[0]).name}:{place[1]})"
-    )
+    return "" if place is None else f" ({Path(place[0]).name}:{place[1]})"
 
 
 def _place(error: Exception) -> Span | None:
