@@ -48,7 +48,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--thorough",
         action="store_true",
-        help="run each test on all devices, also where one has a share of its values or all of them, and long tests",
+        help="run each pair of values, on all devices also where one has a share of them, and long tests",
     )
 
 

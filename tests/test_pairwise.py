@@ -94,6 +94,7 @@ def test_tests_that_compile_much_are_spared_slow_compilers():
     assert Counter(test.callspec.params["device"] for test in marked if test.nodeid not in spared) == {8: 50}
     alone = [Collected("test", True, pytest.mark.one_device(fast=True), device=7)]
     assert not pairwise.on_others(alone, frozenset({id(7)}))
+    assert not pairwise.left_out(alone, frozenset({id(7)}), thorough=True)
 
 
 def test_slow_compilers_have_a_sixteenth_of_what_runs_everywhere():
@@ -136,7 +137,7 @@ def test_functions_take_turns():
 
 def test_thorough_runs_meet_all_pairs_on_each_device():
     rows = [dict(zip(("device", *"abc"), v, strict=True)) for v in product(range(2), range(6), range(6), range(3))]
-    tests = [Collected("test", True, **row) for row in rows]
+    tests = [Collected("test", False, **row) for row in rows]
     spared = pairwise.left_out(tests, thorough=True)
     kept = [test.callspec.params for test in tests if test.nodeid not in spared]
     for device in range(2):
@@ -154,11 +155,25 @@ def test_slow_compilers_are_spared_pairs_in_thorough_runs_if_others_meet_them():
         kept = Counter(test.callspec.params["device"] for test in tests if test.nodeid not in spared)
         assert kept[slow] == 6 if not alone else kept[slow] >= 36
         assert alone or kept[8] >= 36
-    much = pytest.mark.one_device(fast=True)
-    tests = [Collected(f"test_{n}", True, much, device=d) for n in range(100) for d in (7, 8)]
-    kept = [test for test in tests if test.nodeid not in pairwise.left_out(tests, frozenset({id(7)}), thorough=True)]
-    assert 130 < len(kept) < 170
-    assert not pairwise.left_out(tests[::2], frozenset({id(7)}), thorough=True)
+
+
+def test_marked_tests_meet_all_pairs_on_some_device_in_thorough_runs():
+    for mark in (pytest.mark.one_device, pytest.mark.one_device(fast=True)):
+        met = Counter()
+        rows = [dict(zip(("device", *"abc"), v, strict=True)) for v in product((7, 8), range(6), range(6), range(3))]
+        for slow in (frozenset(), frozenset({id(7)})):
+            tests = [Collected("test", True, mark, **row) for row in rows]
+            spared = pairwise.left_out(tests, slow, thorough=True)
+            kept = [test.callspec.params for test in tests if test.nodeid not in spared]
+            values = [{name: row[name] for name in "abc"} for row in kept]
+            assert pairs_of(values) == pairs_of([{name: row[name] for name in "abc"} for row in rows])
+            assert len({tuple(row.values()) for row in values}) == len(values) < 60
+            met += Counter(row["device"] for row in kept)
+        assert min(met[7], met[8]) > 10
+        alone = [Collected(f"test_{n}", True, mark, device=d) for n in range(100) for d in (7, 8)]
+        spared = pairwise.left_out(alone, frozenset({id(7)}), thorough=True)
+        kept = Counter(test.callspec.params["device"] for test in alone if test.nodeid not in spared)
+        assert kept.total() == 100 and min(kept[7], kept[8]) > 30
 
 
 def test_targets_are_shared_among_tests():

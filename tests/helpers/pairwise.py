@@ -8,8 +8,8 @@ before any driver, run on one device each. Of both, a device whose driver compil
 tests a sixteenth, and none of those marked ``one_device(fast=True)``, which compile a great deal. Tests marked with
 ``each_value``, whose kernels are large, meet every value instead of every pair, and of these, as of the tests marked
 with ``in_turn``, each function has one in some, and its neighbours have others. With ``pytest --thorough`` every test
-meets every pair on every device, or every value where the driver compiles slowly, which has half of the tests marked
-with ``one_device(fast=True)``, and nobody takes turns; ``--all-combinations`` runs all there is.
+meets every pair on every device, or every value where the driver compiles slowly, those marked with ``one_device`` on
+one device or another, each as often, and nobody takes turns; ``--all-combinations`` runs all there is.
 """
 
 from __future__ import annotations
@@ -101,18 +101,6 @@ def on_fast_ones(items, slow: frozenset[int]) -> set[str]:
     }
 
 
-def half_of_slow_ones(items, slow: frozenset[int]) -> set[str]:
-    """Ids of half of the collected tests with the mark ``one_device(fast=True)`` of devices which are ``slow``."""
-    marked = [i for i in items if (mark := i.get_closest_marker("one_device")) and mark.kwargs.get("fast")]
-    return {
-        item.nodeid
-        for item in marked
-        if hasattr(item, "callspec")
-        and id(item.callspec.params.get("device")) in slow
-        and zlib.crc32(item.nodeid.encode()) % 2
-    }
-
-
 def of_other_tests(items) -> set[str]:
     """Ids of collected tests of a target for which neighbours are compiled: of ``TARGETS`` tests each has a share."""
     functions = defaultdict(list)
@@ -150,26 +138,26 @@ def _devices(items) -> set[int]:
 def left_out(items, slow: frozenset[int] = frozenset(), *, thorough: bool = False) -> set[str]:
     """Ids of collected tests whose pairs of values other tests of the same function have, or another device.
 
-    With ``thorough`` each device has all pairs of the other values (a slow one beside others: all values), and tests
-    with a mark, too (a slow one: half of those that compile much); each target of offline compilers has all tests;
-    and tests marked with ``thorough`` run.
+    With ``thorough`` each device has all pairs of the other values (a slow one beside others: all values); tests marked
+    with ``one_device`` have them on some device; each target of offline compilers has all tests; and tests marked with
+    ``thorough`` run.
     """
     if thorough and slow.issuperset(_devices(items)):  # nobody else meets what they would not
         slow = frozenset()
     long = {item.nodeid for item in items if item.get_closest_marker("thorough")}
     found = (
-        half_of_slow_ones(items, slow)
+        on_others(items)
         if thorough
         else long | on_others(items, slow) | on_fast_ones(items, slow) | of_other_tests(items)
     )
     functions = defaultdict(list)
     for item in items:
         if hasattr(item, "callspec") and item.nodeid not in found:
-            device = id(item.callspec.params.get("device")) if thorough else None
+            alone = thorough and not item.get_closest_marker("one_device")
+            device = id(item.callspec.params.get("device")) if alone else None
             functions[item.nodeid.partition("[")[0], device].append(item)
-    for (function, _), group in functions.items():
+    for (function, device), group in functions.items():
         values = [{name: id(value) for name, value in item.callspec.params.items()} for item in group]
-        device = id(group[0].callspec.params.get("device"))
         each_pair = device not in slow if thorough else not group[0].get_closest_marker("each_value")
         kept = chosen(values, slow, in_pairs=each_pair)
         if not thorough:
