@@ -9,7 +9,7 @@ tests a sixteenth, and none of those marked ``one_device(fast=True)``, which com
 ``each_value``, whose kernels are large, meet every value instead of every pair, and of these, as of the tests marked
 with ``in_turn``, each function has one in some, and its neighbours have others. With ``pytest --thorough`` every test
 meets every pair on every device, or every value where the driver compiles slowly, those marked with ``one_device`` on
-one device or another, each as often, and nobody takes turns; ``--all-combinations`` runs all there is.
+one device or another (a slow one less often), and nobody takes turns; ``--all-combinations`` runs all there is.
 """
 
 from __future__ import annotations
@@ -153,8 +153,8 @@ def left_out(items, slow: frozenset[int] = frozenset(), *, thorough: bool = Fals
     functions = defaultdict(list)
     for item in items:
         if hasattr(item, "callspec") and item.nodeid not in found:
-            alone = thorough and not item.get_closest_marker("one_device")
-            device = id(item.callspec.params.get("device")) if alone else None
+            on_each = thorough and not item.get_closest_marker("one_device")
+            device = id(item.callspec.params.get("device")) if on_each else None
             functions[item.nodeid.partition("[")[0], device].append(item)
     for (function, device), group in functions.items():
         values = [{name: id(value) for name, value in item.callspec.params.items()} for item in group]
