@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from portagpu.backends.opencl.codegen.c_types import c_type
-from portagpu.backends.opencl.codegen.registry import LOWERINGS, POSTFIX, Lowered, Printing
+from portagpu.backends.c_family.c_types import c_type
+from portagpu.backends.c_family.precedence import POSTFIX
+from portagpu.backends.c_family.registry import Lowered, Printing
+from portagpu.backends.opencl.codegen.table import OPENCL
 from portagpu.dtypes import UINT32
 from portagpu.ir.analysis.uniform import EXCHANGES, WARP_OPERATIONS
 from portagpu.ir.nodes import Cast, Constant, Operation
@@ -59,6 +61,6 @@ def _grid_sync(printer: Printing, expr: Operation) -> Lowered:
     return f"{helper}({printer.text(expr.args[0])})", POSTFIX
 
 
-LOWERINGS.update(dict.fromkeys(_VALUES, _typed))
-LOWERINGS.update(dict.fromkeys(_WORDS, _untyped))
-LOWERINGS.update({"warp_barrier": _barrier, "warp_sync": _sync, "nanosleep": _nanosleep, "grid_sync": _grid_sync})
+OPENCL.update(dict.fromkeys(_VALUES, _typed))
+OPENCL.update(dict.fromkeys(_WORDS, _untyped))
+OPENCL.update({"warp_barrier": _barrier, "warp_sync": _sync, "nanosleep": _nanosleep, "grid_sync": _grid_sync})

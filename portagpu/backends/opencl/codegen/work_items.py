@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from portagpu.backends.opencl.codegen.c_types import c_type
-from portagpu.backends.opencl.codegen.registry import (
-    POSTFIX,
-    PRIMARY,
-    PRODUCT,
-    SUM,
-    UNARY,
-    Lowered,
-    Printing,
-    argument_text,
-    register,
-)
+from portagpu.backends.c_family.c_types import c_type
+from portagpu.backends.c_family.precedence import POSTFIX, PRIMARY, PRODUCT, SUM, UNARY
+from portagpu.backends.c_family.registry import Lowered, Printing, argument_text
+from portagpu.backends.opencl.codegen.table import OPENCL
 from portagpu.dtypes import INT32
 from portagpu.ir.nodes import Operation
-from portagpu.ir.types import WARP, Pointer, Scalar
+from portagpu.ir.types import WARP, Scalar
 
 _WORK_ITEM = {
     "threadIdx": "get_local_id",
@@ -28,7 +20,7 @@ _WORK_ITEM = {
 }
 
 
-@register(*_WORK_ITEM)
+@OPENCL.register(*_WORK_ITEM)
 def _work_item(printer: Printing, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Scalar)
     if expr.name == "blockDim":
@@ -51,26 +43,20 @@ def _work_item(printer: Printing, expr: Operation) -> Lowered:
     return f"({c_type(expr.type)}){first}{_WORK_ITEM[expr.name]}({argument_text(printer, expr)})", UNARY
 
 
-@register("laneid")
+@OPENCL.register("laneid")
 def _laneid(printer: Printing, expr: Operation) -> Lowered:
     linear = "(get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0)"
     return f"(int)(({linear}) % {WARP})", UNARY
 
 
-@register("reinterpret")
-def _reinterpret(printer: Printing, expr: Operation) -> Lowered:
-    assert isinstance(expr.type, Pointer)
-    return f"({c_type(expr.type)}){printer.text(expr.args[0], UNARY)}", UNARY
-
-
-@register("syncthreads")
+@OPENCL.register("syncthreads")
 def _syncthreads(printer: Printing, expr: Operation) -> Lowered:
     return printer.helpers.barrier(), POSTFIX
 
 
-@register("syncthreads_count", "syncthreads_and", "syncthreads_or")
+@OPENCL.register("syncthreads_count", "syncthreads_and", "syncthreads_or")
 def _vote(printer: Printing, expr: Operation) -> Lowered:
-    helper = printer.helpers.use("arithmetic", "syncthreads_count", "int")
+    helper = printer.helpers.use("blocks", "syncthreads_count", "int")
     cell, condition = expr.args
     text = printer.text(condition)
     if expr.name == "syncthreads_and":
@@ -79,7 +65,7 @@ def _vote(printer: Printing, expr: Operation) -> Lowered:
     return (f"(int)({call} != 0)", UNARY) if expr.name == "syncthreads_or" else (call, POSTFIX)
 
 
-@register("threadfence", "threadfence_block", "threadfence_system")
+@OPENCL.register("threadfence", "threadfence_block", "threadfence_system")
 def _fence(printer: Printing, expr: Operation) -> Lowered:
     if printer.helpers.caps.inline_ptx:
         scope = {"threadfence": "gl", "threadfence_block": "cta", "threadfence_system": "sys"}[expr.name]
