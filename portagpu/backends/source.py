@@ -32,7 +32,6 @@ class KernelSource:
     remarks: tuple[Remark, ...] = ()  # what looks wrong
     python_name: str = ""
     waits: Span | None = None  # the loop in which threads wait for others, on CPUs
-    local_arguments: tuple[int, ...] = ()  # bytes of arguments in shared memory, which come after the parameters
     counted: tuple[tuple[str, str], ...] = ()  # `portagpu.ir.program.Program` has these of programs that count
     granule: int = 0
 

@@ -47,11 +47,10 @@ class KernelParts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelText:
-    """The lines of a kernel, the parameters that remain, and `KernelSource.local_arguments`."""
+    """The lines of a kernel, and the parameters that remain."""
 
     lines: list[Line]
     parameters: tuple[Parameter, ...]
-    local_arguments: tuple[int, ...] = ()
 
 
 class HelperMaker(Protocol):
@@ -65,9 +64,8 @@ class HelperMaker(Protocol):
 class Dialect:
     """A language of the family.
 
-    ``lowerings`` says operations, ``instruction`` the instructions of one kind of hardware, ``print_call`` `print`,
-    ``block_size`` and ``thread_id`` the extent of a block and a thread's place along an axis, ``kernel`` a kernel's
-    head and shared memory; ``render`` gives the text of a template.
+    ``lowerings`` says operations, ``instruction`` the instructions of one kind of hardware, ``print_call`` `print`;
+    ``kernel`` makes a kernel's head and shared memory, and ``render`` the text of a template.
     """
 
     language: Language
@@ -75,8 +73,6 @@ class Dialect:
     helpers: HelperMaker
     instruction: Callable[[Printing, Instruction], str]
     print_call: Callable[[Printing, Print], str]
-    block_size: Callable[[int], str]
-    thread_id: Callable[[int], str]
     kernel: Callable[[KernelParts], KernelText]
     render: Callable[[str, object], str]
     has_vector_constants: bool  # a program's arrays may be initialised by vectors

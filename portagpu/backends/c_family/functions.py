@@ -113,8 +113,8 @@ class FunctionPrinter:
         return [
             Line(f"    const int {name} = (int){function(axis)};", span)
             for function, names in (
-                (self.dialect.block_size, printer.block_sizes),
-                (self.dialect.thread_id, printer.thread_ids),
+                (self.dialect.language.local_size, printer.block_sizes),
+                (self.dialect.language.local_id, printer.thread_ids),
             )
             for axis, name in sorted(names.items())
         ]

@@ -83,7 +83,6 @@ def generate(
         source=source,
         name=functions[program.kernel.name],
         parameters=kernel.parameters,
-        local_arguments=kernel.local_arguments,
         lines=_spans(source, body, lines),
         static_shared=static_shared,
         findings=findings(program) if caps.device_type is DeviceType.GPU else (),

@@ -32,6 +32,9 @@ class HelperView:
     is_signed: bool
     is_float: bool
     contract: str  # pragma at the start of a function of floats, or empty
+    local: str  # qualifier of shared memory with a blank behind it, or empty
+    barrier: str  # statement: a barrier of the block for all memory
+    local_barrier: str  # the same for shared memory alone
 
 
 _UNSIGNED = {
@@ -81,6 +84,10 @@ class HelperSet(ABC):
         """A barrier of the block for all memory, without the semicolon."""
 
     @abstractmethod
+    def local_barrier(self) -> str:
+        """A barrier of the block for shared memory, without the semicolon."""
+
+    @abstractmethod
     def view(self, common: HelperView) -> HelperView:
         """What the language's templates see of a helper."""
 
@@ -116,6 +123,9 @@ class HelperSet(ABC):
                 is_signed=not c_type.startswith("u"),
                 is_float=c_type in ("float", "double", "half"),
                 contract=self.language.no_contraction if self.hides_negations else "",
+                local=self.language.space(Space.SHARED),
+                barrier=f"{self.barrier()};",
+                local_barrier=f"{self.local_barrier()};",
             )
             self._views[name] = self.view(common)
         return name

@@ -74,6 +74,30 @@ class Language(ABC):
     def packed_store(self, value: str, size: int, address: str) -> str:
         """The statement that puts a value to memory that is not aligned."""
 
+    @abstractmethod
+    def local_id(self, axis: int) -> str:
+        """A thread's place in its block, of an unsigned type."""
+
+    @abstractmethod
+    def local_size(self, axis: int) -> str:
+        """Threads of the block."""
+
+    @abstractmethod
+    def group_id(self, axis: int) -> str:
+        """The block's place in the grid."""
+
+    @abstractmethod
+    def group_count(self, axis: int) -> str:
+        """Blocks of the grid."""
+
+    @abstractmethod
+    def global_id(self, axis: int) -> str:
+        """A thread's place in the grid."""
+
+    @abstractmethod
+    def global_size(self, axis: int) -> str:
+        """Threads of the grid."""
+
     def pointer(self, kind: str, space: Space, *, readonly: bool = False) -> str:
         """A pointer's type."""
         return f"{self.space(space)}{'const ' if readonly else ''}{kind}*"

@@ -19,8 +19,6 @@ class OpenCLHelperView(HelperView):
     ptx: str  # PTX type, such as f32
     register: str  # constraint letter of that type in inline PTX
     fence: str  # after an update of shared memory by another type's atomics
-    barrier: str  # statement: a barrier of the block for all memory
-    local_barrier: str  # the same for shared memory alone
 
 
 _COMMON = tuple(field.name for field in fields(HelperView))
@@ -43,13 +41,15 @@ class OpenCLHelpers(HelperSet):
             ptx=PTX_TYPES.get(common.type, ""),
             register=REGISTERS.get(common.type, ""),
             fence=_FENCE_OF_CPUS if self.caps.device_type is DeviceType.CPU else _FENCE,
-            barrier=f"{self.barrier()};",
-            local_barrier=f"{self._barrier('CLK_LOCAL_MEM_FENCE')};",
         )
 
     def barrier(self) -> str:
         """A barrier for all memory: twice where the driver needs that (docs/driver-quirks.md)."""
         return self._barrier("CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE")
+
+    def local_barrier(self) -> str:
+        """A barrier for shared memory."""
+        return self._barrier("CLK_LOCAL_MEM_FENCE")
 
     def _barrier(self, memory: str) -> str:
         call = f"barrier({memory})"

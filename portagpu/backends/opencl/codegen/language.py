@@ -68,3 +68,27 @@ class OpenCLC(Language):
     def packed_store(self, value: str, size: int, address: str) -> str:
         """As many bytes."""
         return f"vstore{size}(as_uchar{size}({value}), 0, {address});"
+
+    def local_id(self, axis: int) -> str:
+        """A thread's place in its work-group."""
+        return f"get_local_id({axis})"
+
+    def local_size(self, axis: int) -> str:
+        """Work-items of the work-group."""
+        return f"get_local_size({axis})"
+
+    def group_id(self, axis: int) -> str:
+        """The work-group's place."""
+        return f"get_group_id({axis})"
+
+    def group_count(self, axis: int) -> str:
+        """Work-groups."""
+        return f"get_num_groups({axis})"
+
+    def global_id(self, axis: int) -> str:
+        """A work-item's place."""
+        return f"get_global_id({axis})"
+
+    def global_size(self, axis: int) -> str:
+        """Work-items."""
+        return f"get_global_size({axis})"

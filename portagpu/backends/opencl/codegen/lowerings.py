@@ -7,18 +7,18 @@ from portagpu.backends.opencl.codegen import (
     assembly,
     atomics,
     dot_product,
+    fences,
     halves,
     ptx_functions,
     subgroup_matrices,
     subgroups,
     warp,
-    work_items,
 )
 from portagpu.backends.opencl.codegen.ptx import INSTRUCTIONS
 from portagpu.backends.opencl.codegen.table import OPENCL
 
 REGISTERED = (
-    *(assembly, atomics, dot_product, halves, ptx_functions, subgroup_matrices, subgroups, warp, work_items),
+    *(assembly, atomics, dot_product, fences, halves, ptx_functions, subgroup_matrices, subgroups, warp),
     *shared.REGISTERED,
 )
 LOWERINGS = {**shared.LOWERINGS, **OPENCL}
