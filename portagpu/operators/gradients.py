@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from portagpu.errors import NoGradientError, OperatorError, did_you_mean
-from portagpu.operators.declaration import Declaration, Output, declare, parameters_of
+from portagpu.operators.declaration import Declaration, declare, parameters_of
 
 PREFIX = "grad_"
 

@@ -11,8 +11,10 @@ import importlib.util
 from portagpu.errors import MissingPackageError
 
 if importlib.util.find_spec("torch") is None:
-    raise MissingPackageError("portagpu.torch makes operators of torch, which is not installed", hint="pip install torch")
+    raise MissingPackageError(
+        "portagpu.torch makes operators of torch, which is not installed", hint="pip install torch"
+    )
 
-from portagpu.torch.operator import Op, op  # noqa: E402  (the check says what is missing)
+from portagpu.torch.operator import Op, op
 
 __all__ = ["Op", "op"]

@@ -12,7 +12,7 @@ from portagpu.operators.declaration import Declaration
 
 
 def sequential(declaration: Declaration, operator: Callable[..., Any]) -> Callable[..., Any]:
-    """What `torch.library.register_vmap` takes. It raises `OperatorError` where one array would change for all items."""
+    """What `torch.library.register_vmap` takes. It raises `OperatorError` where one array changes for all items."""
 
     def batched(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> Any:
         names = declaration.input_names

@@ -41,15 +41,20 @@ def transformable(declaration: Declaration, formula: Formula, operator: Callable
         "forward": staticmethod(with_names),
         "setup_context": staticmethod(setup_context),
         "backward": staticmethod(backward),
-        "vmap": staticmethod(sequential(declaration, lambda *args: function.apply(*args))),
+        "vmap": staticmethod(sequential(declaration, lambda *args: differentiable.apply(*args))),
     }
-    function: Any = type(declaration.name.replace("::", "_"), (torch.autograd.Function,), members)
+    differentiable = _function(declaration.name.replace("::", "_"), members)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         values = declaration.bind(args, kwargs)
-        return function.apply(*(values[name] for name in declaration.input_names))
+        return differentiable.apply(*(values[name] for name in declaration.input_names))
 
     return call
+
+
+def _function(name: str, members: dict[str, Any]) -> Any:
+    """A `torch.autograd.Function` of these members."""
+    return type(name, (torch.autograd.Function,), members)
 
 
 __all__ = ["is_refusal", "transformable"]

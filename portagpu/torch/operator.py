@@ -65,12 +65,11 @@ class Op:
     def backward(
         self,
         function: Callable[..., None] | None = None,
-        /,
         *,
         outputs: Outputs | None = None,
         name: str | None = None,
     ) -> Op | Callable[..., Op]:
-        """Decorate a function that computes gradients: ``grad_x`` of inputs ``x``, from ``grad_out`` of results ``out``.
+        """Decorate a function that computes ``grad_x`` of an input ``x`` from ``grad_out`` of a result ``out``.
 
         Its parameters' names say what it takes: gradients that come in, inputs and results of the operator, and the
         gradients that its kernels write. ``outputs``: how these are made, as for `op`; what is not named there is made

@@ -27,7 +27,7 @@ def make_results(declaration: Declaration, values: Mapping[str, Any]) -> dict[st
 
 
 def returned(results: Mapping[str, Any]) -> Any:
-    """What the operator returns: nothing, a tensor, or a tuple of them. An absent one is empty: schemas want a tensor."""
+    """What the operator returns: nothing, a tensor, or a tuple of them; for an absent one an empty tensor."""
     made = tuple(torch.empty(0) if t is None else t for t in results.values())
     return made[0] if len(made) == 1 else (made or None)
 

@@ -26,10 +26,12 @@ def check_name(name: Any) -> None:
 
 def schema_of(declaration: Declaration) -> str:
     """The schema, without the operator's name. Raises `OperatorError` for types that torch's operators do not take."""
-    returned = tuple[(torch.Tensor,) * len(declaration.outputs)] if len(declaration.outputs) > 1 else torch.Tensor
+    several: Any = tuple
+    count = len(declaration.outputs)
+    returned = several[(torch.Tensor,) * count] if count > 1 else torch.Tensor
     inputs = [_typed(p) for p in declaration.inputs]
     try:
-        return _infer(inputs, declaration.mutates, returned if declaration.outputs else None)
+        return _infer(inputs, declaration.mutates, returned if count else None)
     except ValueError as error:
         for parameter in inputs:
             _check(declaration.name, parameter, parameter.name in declaration.mutates)
