@@ -2,7 +2,8 @@
 
 For an operator with an input ``x`` and a result ``out``, ``grad_out`` is the gradient that comes in, ``grad_x`` the one
 that the function computes, and ``x`` and ``out`` are the values that the forward function had. What no backward
-function names is not kept.
+function names is not kept. A backward function's own backward function continues that: ``grad_grad_x`` comes in for its
+result ``grad_x``, and ``grad_x`` is what it computes for ``x``.
 """
 
 from __future__ import annotations
@@ -92,6 +93,8 @@ def _meaning(forward: Declaration, name: str, parameter: str) -> _Meaning:
         found.append(_Meaning.RESULT)
     if bare != parameter and bare in forward.output_names:
         found.append(_Meaning.INCOMING)
+    if found == [_Meaning.VALUE, _Meaning.RESULT] and parameter not in forward.input_names:
+        return _Meaning.RESULT  # of a backward function, whose results have the names of gradients themselves
     if len(found) > 1:
         raise OperatorError(
             f"{name}: `{parameter}` may be {' or '.join(m.value for m in found)}",
