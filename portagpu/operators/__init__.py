@@ -1,1 +1,1 @@
-"""Custom operators of other libraries, as Python functions declare them: inputs, results, backward functions."""
+"""Operators of other libraries, as Python functions declare them: inputs, results, gradients."""

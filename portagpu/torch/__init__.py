@@ -1,4 +1,4 @@
-"""Custom operators of PyTorch from kernels: ``@portagpu.torch.op("mylib::saxpy", outputs={"out": "x"})``.
+"""Operators of PyTorch from kernels: ``@portagpu.torch.op("mylib::saxpy", outputs={"out": "x"})``.
 
 They work under `torch.compile`, with fake tensors, in `torch.export`, and with autograd by backward functions that are
 kernels, too. Without torch, importing this package raises `MissingPackageError`.
