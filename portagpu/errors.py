@@ -51,6 +51,9 @@
     │   ├── NotPositiveDefiniteError     a leading minor is not positive definite
     │   └── SingularMatrixError          a pivot is exactly zero
     ├── MissingCompilerError           an offline compiler is not installed
+    ├── MissingPackageError            a package of others is not installed            (also ImportError)
+    ├── OperatorError                  an operator of torch or JAX is declared or called wrongly  (also TypeError)
+    │   └── NoGradientError              it has no backward function for what is asked for  (also NotImplementedError)
     ├── TuningError                    tuning cannot go on
     ├── StoreError                     a result or cache file is unreadable or of another version
     ├── WorkersError                   workers on other machines are out of reach, or of another version
@@ -103,11 +106,14 @@ __all__ = [
     "MemoryNotSharedError",
     "MissingCapabilityError",
     "MissingCompilerError",
+    "MissingPackageError",
     "NeedsConstantError",
     "NoDeviceError",
+    "NoGradientError",
     "NoILP64Error",
     "NotContiguousError",
     "NotPositiveDefiniteError",
+    "OperatorError",
     "OutOfBoundsError",
     "OutOfMemoryError",
     "PortaGPUCorrectnessWarning",
@@ -420,6 +426,18 @@ class SingularMatrixError(FactorisationError):
 
 class MissingCompilerError(PortaGPUError):
     """An offline compiler, which builds for devices that are not present, is not installed."""
+
+
+class MissingPackageError(PortaGPUError, ImportError):
+    """A package of others, which a part of this one works with, is not installed."""
+
+
+class OperatorError(PortaGPUError, TypeError):
+    """A custom operator of torch or JAX is declared wrongly, or called with what it does not take."""
+
+
+class NoGradientError(OperatorError, NotImplementedError):
+    """A custom operator has no backward function for a gradient that is asked for."""
 
 
 class TuningError(PortaGPUError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -172,6 +173,37 @@ def adopt_host(context: Context, host: np.ndarray[Any, Any]) -> DeviceNDArray:
     shared = share_host(context, view)
     context.driver.keep_with(shared.buffer, view)  # other libraries' arrays of this memory outlive ours
     return shared
+
+
+class _Lent:
+    """Memory whose owner lends it for a call; a device may use it where it is, also where it may only be read."""
+
+    def __init__(self, address: int, nbytes: int, writable: bool) -> None:
+        self.__array_interface__ = {
+            "shape": (nbytes,),
+            "typestr": "|u1",
+            "data": (address, not writable),
+            "version": 3,
+        }
+
+
+def lent_array(address: int, shape: tuple[int, ...], dtype: np.dtype[Any], *, writable: bool) -> np.ndarray[Any, Any]:
+    """An array in C order of memory that another library lends, which must be in pages that can be written.
+
+    Read-only ones are not copied for launches, as others are; kernels that write them do not compile.
+    """
+    nbytes = math.prod(shape) * dtype.itemsize
+    lent = np.asarray(_Lent(address, nbytes, writable)) if nbytes else np.empty(0, np.uint8)
+    found: np.ndarray[Any, Any] = lent.view(dtype).reshape(shape)
+    return found
+
+
+def is_lent(array: np.ndarray[Any, Any]) -> bool:
+    """Whether an array is one that `lent_array` made, or a view of one."""
+    base: Any = array.base
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base, _Lent)
 
 
 def is_shareable(array: np.ndarray[Any, Any]) -> bool:
