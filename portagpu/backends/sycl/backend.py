@@ -10,6 +10,7 @@ from portagpu.backends.diagnosis import DriverReport
 from portagpu.backends.source import KernelSource
 from portagpu.backends.sycl import discovery, driver_errors
 from portagpu.backends.sycl.driver import SyclDriver
+from portagpu.backends.sycl.drivers.installed import INSTALL
 from portagpu.backends.sycl.handles import Device, Handle, Queue, SyclContext
 from portagpu.backends.sycl.identity import DeviceName, listed
 from portagpu.backends.sycl.library import Library, SyclError, library
@@ -27,6 +28,8 @@ class Sycl(Backend):
     """Devices of the SYCL run time, through a small C++ library."""
 
     name = discovery.NAME
+    title = "SYCL"
+    to_install = f"{INSTALL} brings a CPU driver"
     errors: ClassVar[tuple[type[Exception], ...]] = (SyclError,)
     queue_types: ClassVar[tuple[type, ...]] = (Queue,)
     memory_types: ClassVar[tuple[type, ...]] = (Memory,)
