@@ -1,6 +1,6 @@
 """What a process that compiles for another one shares with it: requests and answers, and its life.
 
-Children that are run as files, without site-packages, import it as a file, too: it imports nothing but standard modules.
+Children that are run as files, without site-packages, import it as a file, too: it imports standard modules alone.
 Each request has the lengths of its two parts before them: options and source. An answer has a status, what the compiler
 said and the binary. A child ends with its input, with its parent, and after a minute without work.
 """

@@ -109,7 +109,7 @@ def _find(loaded: Library, name: DeviceName) -> Device:
             return one.device
     raise DeviceSelectionError(
         f"{name.name} ({name.platform}) is not there any more",
-        hint="`portagpu devices --fresh` looks for devices anew; drivers that a process loads first hide others from it",
+        hint="`portagpu devices --fresh` looks for devices anew; what a process loads first may hide others from it",
     )
 
 

@@ -11,8 +11,8 @@ from portagpu.backends.base import Built
 from portagpu.backends.build_process import Builders, CompilerDied, NoBuilder
 from portagpu.backends.build_protocol import NO_DEVICE
 from portagpu.backends.sycl import build_child
-from portagpu.backends.sycl.handles import Device, SyclContext
 from portagpu.backends.sycl.drivers.installed import find_runtime
+from portagpu.backends.sycl.handles import Device, SyclContext
 from portagpu.backends.sycl.kernels import Program
 from portagpu.backends.sycl.library import Library, library
 from portagpu.backends.sycl.options import driver_options, sycl_options

@@ -57,7 +57,7 @@ class Survey:
 def surveyed(runtime: SyclRuntime, settings: Settings, *, fresh: bool) -> Survey:
     """What devices there are: from the cache, else found out now. Never raises for a broken run time."""
     adapt_environment(runtime)
-    key = "\0".join(_state(runtime))
+    key = "\0".join(_state(runtime, _environment(settings)))
     entry = settings.cache_dir / "sycl" / f"devices-{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
     if not fresh:
         known = _remembered(entry)
@@ -71,20 +71,27 @@ def surveyed(runtime: SyclRuntime, settings: Settings, *, fresh: bool) -> Survey
     return _survey_of(found) or Survey(problem="the survey of SYCL's devices cannot be read")
 
 
-def _state(runtime: SyclRuntime) -> Iterator[str]:
+def _environment(settings: Settings) -> dict[str, str]:
+    """This process's variables, without the folder of drivers that it has made for PyOpenCL's loader."""
+    found = dict(os.environ)
+    if Path(found.get("OCL_ICD_VENDORS", "/")).is_relative_to(settings.cache_dir):
+        del found["OCL_ICD_VENDORS"]
+    return found
+
+
+def _state(runtime: SyclRuntime, environment: Mapping[str, str]) -> Iterator[str]:
     """All that the answer depends on, as far as files and variables tell."""
     yield str(_SCHEMA)
-    for folder in (_VENDORS, Path(os.environ.get("OCL_ICD_VENDORS") or _VENDORS)):
-        for path in sorted(folder.glob("*.icd")) if folder.is_dir() else ():
-            yield f"{path.name} {path.read_text(encoding='utf-8', errors='replace').strip()}"
+    folder = Path(environment.get("OCL_ICD_VENDORS") or _VENDORS)
+    for path in sorted(folder.glob("*.icd")) if folder.is_dir() else ():
+        yield f"{path.name} {path.read_text(encoding='utf-8', errors='replace').strip()}"
     for path in (*runtime.parts, *sorted(Path(__file__).parent.rglob("*.[ch]pp"))):
         status = path.stat()
         yield f"{path} {status.st_size} {status.st_mtime_ns}"
     if _HARDWARE.is_dir():
         yield " ".join(sorted(path.name for path in _HARDWARE.iterdir()))
     for name in _VARIABLES:
-        if name != "OCL_ICD_VENDORS":  # whose folder may be of this process alone; what is in it counts
-            yield f"{name}={os.environ.get(name)}"
+        yield f"{name}={environment.get(name)}"
 
 
 def _remembered(entry: Path) -> Survey | None:
@@ -141,8 +148,8 @@ def _found_out(settings: Settings) -> dict[str, Any]:
 
 def _run(settings: Settings, arguments: Sequence[str], folder: Path, log: Path) -> int:
     """Exit status of one surveying process (negative: signal)."""
-    environment = dict(os.environ)
-    inherited = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(path)]
+    environment = _environment(settings)
+    inherited = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if Path(path).is_absolute()]
     environment["PYTHONPATH"] = os.pathsep.join([str(_PACKAGE_ROOT), *inherited])
     environment["PORTAGPU_CACHE_DIR"] = str(settings.cache_dir)
     command = [sys.executable, "-m", "portagpu.backends.sycl.probing.child", *arguments]

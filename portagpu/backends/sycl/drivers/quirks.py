@@ -32,7 +32,7 @@ _HINTS = {
 }
 _NO_POINTERS = "kernels cannot take its memory as addresses (unified shared memory), and it takes no SPIR-V"
 _REMEDIES = {
-    _NO_POINTERS: "pip install intel-opencl-rt brings a CPU driver that does; OpenCL programs run on this one as before",
+    _NO_POINTERS: "pip install intel-opencl-rt brings a CPU driver that does; this one runs programs as OpenCL's",
 }
 
 
