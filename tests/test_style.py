@@ -42,6 +42,7 @@ _LATE_IMPORTS = {
 _OF_DEVICES = (
     "portagpu/device/",
     *(f"portagpu/backends/opencl/{part}" for part in ("drivers/", "probing/", "offline/", "quirks.py")),
+    "portagpu/backends/sycl/drivers/",
 )
 
 

@@ -1,1 +1,1 @@
-"""The SYCL back end: SYCL C++ from IR, compiled at run time by the SYCL runtime."""
+"""The SYCL back end: SYCL source from IR, compiled at run time, and the SYCL run time through a small C++ library."""
