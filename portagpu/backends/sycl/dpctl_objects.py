@@ -235,5 +235,3 @@ def _own_queue(queue: Queue) -> Any:
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     copy = queue.library.made(queue.library.pg_give_queue(queue.address))
     return SyclQueue(make(copy, b"SyclQueueRef", None))
-
-

@@ -36,7 +36,7 @@ class SyclDriver(Driver):
         self._library = library
         self._context: SyclContext | None = context
         self._native_device = device
-        self._key = context.key, hash(device)
+        self._key = context.key, record.native
         self._is_cpu = record.capabilities.device_type is DeviceType.CPU
         self._alignment = record.capabilities.mem_base_alignment
         self._queues: weakref.WeakValueDictionary[int, Queue] = weakref.WeakValueDictionary()
