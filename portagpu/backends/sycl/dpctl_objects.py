@@ -155,11 +155,12 @@ def _as_dpctl(event: Event) -> Any:
 
 def context_of(library: Library, value: Any) -> tuple[SyclContext, Device]:
     """The context and the (first) device of a context, queue or array of dpctl's. Raises `SyclError`."""
-    if isinstance(value, DpctlContext):
+    kind = type(value)
+    if DpctlContext.knows(kind):
         context = SyclContext(library, library.made(library.pg_copy_context(value.addressof_ref())))
         device = value.get_devices()[0].addressof_ref()
         return context, Device(library, library.made(library.pg_copy_device(device)))
-    if isinstance(value, DpctlQueue):
+    if DpctlQueue.knows(kind):
         address = value.addressof_ref()
         found = queue_of(library, value).context
         return found, Device(library, library.made(library.pg_device_of(address)))
