@@ -9,6 +9,7 @@ from portagpu.backends.base import Backend, CompilerOptions, Driver
 from portagpu.backends.diagnosis import DriverReport
 from portagpu.backends.source import KernelSource
 from portagpu.backends.sycl import discovery, driver_errors
+from portagpu.backends.sycl.codegen.flags import FLAGS
 from portagpu.backends.sycl.driver import SyclDriver
 from portagpu.backends.sycl.drivers.installed import INSTALL
 from portagpu.backends.sycl.handles import Device, Handle, Queue, SyclContext
@@ -82,7 +83,7 @@ class Sycl(Backend):
 
     def build_options(self, asked: CompilerOptions, capabilities: Capabilities, source: str) -> tuple[str, ...]:
         """Options of SYCL's compiler and of the driver's."""
-        return options_for(asked, capabilities, source)
+        return options_for(asked, capabilities, source, FLAGS)
 
     def examine(self, settings: Settings, records: Sequence[DeviceRecord], *, fresh: bool) -> DriverReport:
         """The run time, its adapters and what compiled the library for it."""
