@@ -24,7 +24,8 @@ extern "C" cl_event close_gate(sycl::queue *queue) {
   cl_int status = 0;
   auto event = opencl<decltype(clCreateUserEvent)>("clCreateUserEvent")(context, &status);
   opencl<decltype(clRetainEvent)>("clRetainEvent")(event);
-  queue->ext_oneapi_submit_barrier({sycl::make_event<sycl::backend::opencl>(std::vector<cl_event>{event}, queue->get_context())});
+  std::vector<cl_event> native{event};
+  queue->ext_oneapi_submit_barrier({sycl::make_event<sycl::backend::opencl>(native, queue->get_context())});
   return event;
 }
 extern "C" void open_gate(cl_event event) {

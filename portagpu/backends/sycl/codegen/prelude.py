@@ -31,7 +31,8 @@ _FUNCTIONS = frozenset(
 )
 _FREE_FUNCTIONS = ("ext/oneapi/free_function_queries.hpp", "ext/oneapi/kernel_properties/properties.hpp")
 _HEADERS = {
-    "pg_rounded": "vector.hpp",
+    "pg_rounded": "detail/vector_convert.hpp",
+    "convert": "detail/vector_convert.hpp",
     "half": "half_type.hpp",
     "bit_cast": "bit_cast.hpp",
     "atomic_fence": "atomic_fence.hpp",

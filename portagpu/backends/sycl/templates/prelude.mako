@@ -32,9 +32,10 @@ struct alignas(128) pg_line { unsigned char bytes[128]; };
 static inline sycl::nd_item<3> pg_item() { return syclext::this_work_item::get_nd_item<3>(); }
 % endif
 % if "pg_launch_number" in view.words:
-// 1, which compilers cannot know
+// 1, which compilers cannot know, neither that it is small nor that it is not 0
 static inline unsigned int pg_launch_number() {
-    return 1u + (unsigned int)(syclext::this_work_item::get_nd_item<3>().get_global_range(2) >> 62);
+    const unsigned int depth = (unsigned int)syclext::this_work_item::get_nd_item<3>().get_local_range(0);
+    return (unsigned int)(depth != 0) + (depth >> 16);
 }
 % endif
 % if "pg_load" in view.words:
