@@ -11,6 +11,7 @@ from portagpu.backends.base import Backend
 from portagpu.backends.diagnosis import Diagnosis, diagnosed
 from portagpu.backends.offline import OfflineTarget
 from portagpu.backends.opencl.backend import OpenCL
+from portagpu.backends.sycl.backend import Sycl
 from portagpu.device import sources
 from portagpu.device.record import DeviceRecord
 from portagpu.device.registry import all_devices, discover_all
@@ -103,3 +104,4 @@ def owner_of(value: Any) -> Backend:
 
 
 register(OpenCL())
+register(Sycl())
