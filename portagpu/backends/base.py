@@ -394,6 +394,11 @@ class Driver(ABC):
     def enqueue_with_event(self) -> Enqueue:
         """As `enqueue`, and returns the event."""
 
+    def graph(self, enqueue: Callable[[Any], None]) -> Callable[[Any], None] | None:
+        """What enqueues at once, on the queue that it is given, all that ``enqueue`` enqueues on its queue; None where
+        the interface has nothing of the kind."""
+        return None
+
     # figures --------------------------------------------------------------------------------------------------------
 
     @abstractmethod
