@@ -207,6 +207,8 @@ class Driver(ABC):
 
     backend: Backend
     device: DeviceRecord
+    always_measures: ClassVar[bool] = False
+    """Whether events of every queue know their times, so that queues are never replaced for that."""
 
     # the context ----------------------------------------------------------------------------------------------------
 
@@ -229,6 +231,10 @@ class Driver(ABC):
         """The memory of a context whose default stream has this queue."""
 
     # queues and events ----------------------------------------------------------------------------------------------
+
+    def default_queue(self) -> Any:
+        """The queue of the context's default stream: a new one, unless the interface has a queue for that."""
+        return self.queue()
 
     @abstractmethod
     def queue(self, *, profiling: bool = False) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from portagpu.backends.base import Backend
+from portagpu.backends.cuda.backend import Cuda
 from portagpu.backends.diagnosis import Diagnosis, diagnosed
 from portagpu.backends.offline import OfflineTarget
 from portagpu.backends.opencl.backend import OpenCL
@@ -103,3 +104,4 @@ def owner_of(value: Any) -> Backend:
 
 
 register(OpenCL())
+register(Cuda())

@@ -42,4 +42,5 @@ class DeviceRecord(CudaNames):
     @property
     def key(self) -> str:
         """Stable identity of device and driver, for caches and stores: ``platform|device|driver_version``."""
-        return f"{self.platform}|{self.name}|{self.driver_version}"
+        prefix = "" if self.backend == "opencl" else f"{self.backend}|"
+        return f"{prefix}{self.platform}|{self.name}|{self.driver_version}"

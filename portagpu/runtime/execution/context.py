@@ -81,7 +81,7 @@ class Context(ContextNames):
         self.timelines: list[Timeline] = []  # of all streams but the default one, also of those that are gone
         self.kept = RetainedMemory(self._driver)
         self.holders: WeakRegistry[Holder] = WeakRegistry()
-        self.default_stream = Stream(self)
+        self.default_stream = Stream(self, default=True)
         self._pool = self._driver.allocator(self.default_stream.ready())
         self._wrapped: OrderedDict[int, Stream] = OrderedDict()
         if device.device_type is DeviceType.CPU and settings.warnings:

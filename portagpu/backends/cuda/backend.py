@@ -1,0 +1,107 @@
+"""CUDA as a back end; see `portagpu.backends.base`.
+
+Programs are rendered as for OpenCL and compiled by the OpenCL driver of the same card; what it makes of them runs under
+CUDA's driver, on memory and streams that torch, CuPy, JAX and others share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, ClassVar
+
+from portagpu.backends.base import Backend, CompilerOptions, Driver
+from portagpu.backends.cuda import driver_errors
+from portagpu.backends.cuda.handles import Queue
+from portagpu.backends.cuda.library import CudaError
+from portagpu.backends.cuda.memory import Memory
+from portagpu.backends.cuda.primary import Primary, primary
+from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.backends.opencl.codegen.lowerings import RENDERED
+from portagpu.backends.opencl.options import SPILL_REMARKS, options_for
+from portagpu.backends.source import KernelSource
+from portagpu.device.capabilities import Capabilities
+from portagpu.device.rates import Rates
+from portagpu.device.record import DeviceRecord
+from portagpu.device.sources import Discovery, UnusedDriver
+from portagpu.errors import PortaGPUError
+from portagpu.ir.program import Program
+from portagpu.settings import Settings
+
+
+class Cuda(Backend):
+    """Cards of CUDA, through its driver API."""
+
+    name = "cuda"
+    operations: ClassVar[frozenset[str]] = RENDERED
+    errors: ClassVar[tuple[type[Exception], ...]] = (CudaError,)
+    queue_types: ClassVar[tuple[type, ...]] = (Queue,)
+    memory_types: ClassVar[tuple[type, ...]] = (Memory,)
+    leaked_types: ClassVar[tuple[type, ...]] = (Memory, Queue)
+
+    def discover(self, settings: Settings, *, fresh: bool, renumber: bool) -> Discovery:
+        """List the cards. Raises `NoDeviceError` where there is no driver of CUDA."""
+        from portagpu.backends.cuda import cards  # here and below: programs that use no card need none of it
+
+        return cards.discover(settings, fresh=fresh, renumber=renumber)
+
+    def describe(self, native: Any, settings: Settings) -> DeviceRecord:
+        """The record of the card with CUDA's number."""
+        from portagpu.backends.cuda import cards
+
+        return cards.describe(native, settings)
+
+    def unused_drivers(self, settings: Settings) -> Sequence[UnusedDriver]:
+        """None: there is one driver."""
+        return ()
+
+    def open(self, device: DeviceRecord, native: Any = None) -> Driver:
+        """A card with its primary context."""
+        from portagpu.backends.cuda.driver import CudaDriver
+
+        try:
+            context = native if isinstance(native, Primary) else primary(device.native.ordinal)
+        except CudaError as error:
+            raise self.translated(error, name=device.name, memory=None, is_alive=lambda: True) from error
+        return CudaDriver(self, device, context)
+
+    def translated(
+        self, error: Exception, *, name: str, memory: int | None, is_alive: Callable[[], bool]
+    ) -> PortaGPUError:
+        """The typed error for one of the driver's."""
+        return driver_errors.translated(error, name=name, memory=memory, is_alive=is_alive)
+
+    def render(
+        self,
+        program: Program,
+        capabilities: Capabilities,
+        *,
+        static_dynamic_shared: int = 0,
+        subgroup_size: int | None = None,
+    ) -> KernelSource:
+        """OpenCL C of a program."""
+        return generate(program, capabilities, static_dynamic_shared=static_dynamic_shared, subgroup_size=subgroup_size)
+
+    def build_options(self, asked: CompilerOptions, capabilities: Capabilities, source: str) -> tuple[str, ...]:
+        """Options of OpenCL's compiler; `portagpu.backends.cuda.kernels` reads what CUDA's must know from them."""
+        return options_for(asked, capabilities, source)
+
+    def spill_remarks(self, capabilities: Capabilities) -> tuple[str, ...]:
+        """As OpenCL's."""
+        return SPILL_REMARKS
+
+    def measure(self, device: DeviceRecord) -> Rates | None:
+        """What the card's OpenCL device reaches."""
+        from portagpu.backends.opencl import rates
+
+        return rates.measure(device.native.opencl)
+
+    # objects of other libraries -------------------------------------------------------------------------------------
+
+    def natives(self, value: Any) -> tuple[Any, Any]:
+        """The primary context and CUDA's number of the card of a context, or queue."""
+        context = value.primary if isinstance(value, Queue) else value
+        return context, context.ordinal
+
+    def key_of(self, native: Any, device: Any) -> Hashable:
+        """CUDA's number of the card."""
+        return int(device)

@@ -1,0 +1,17 @@
+"""Compiles OpenCL C for CUDA: the OpenCL driver of the same card makes PTX of it, which CUDA's driver takes."""
+
+from __future__ import annotations
+
+from portagpu.backends.base import Built
+from portagpu.backends.cuda import ptx
+from portagpu.backends.cuda.cards import Card
+from portagpu.backends.cuda.kernels import Program
+from portagpu.backends.cuda.primary import Primary
+from portagpu.backends.opencl import programs
+
+
+def compiled(primary: Primary, card: Card, source: str, options: tuple[str, ...], remarks: tuple[str, ...]) -> Built:
+    """Compile a program; see `portagpu.backends.base.Driver.compile`."""
+    text = programs.text_of(card.opencl_context(), card.opencl, source, options)
+    program = Program(primary, ptx.patched(text), options, verbose=bool(remarks))
+    return Built(program=program, said=program.said)
