@@ -154,6 +154,7 @@ class ForeignArray(NamedTuple):
     strides: tuple[int, ...]
     dtype: np.dtype[Any]
     queue: Any
+    readonly: bool = False
 
 
 class CompilerOptions(Protocol):
@@ -209,6 +210,8 @@ class Driver(ABC):
     device: DeviceRecord
     always_measures: ClassVar[bool] = False
     """Whether events of every queue know their times, so that queues are never replaced for that."""
+    knows_addresses: ClassVar[bool] = False
+    """Whether addresses of all memory are known (`host_range`), so that they tell what overlaps."""
 
     # the context ----------------------------------------------------------------------------------------------------
 
@@ -347,6 +350,15 @@ class Driver(ABC):
     @abstractmethod
     def host_range(self, memory: Any) -> HostRange | None:
         """Where memory lies in the host's; None for memory of the device's own."""
+
+    def pointer(self, memory: Any) -> int | None:
+        """The address that libraries of the same interface use the memory by; None where there are no addresses."""
+        return None
+
+    def share(self, queue: Any, consumer: int | None) -> tuple[int, int] | None:
+        """DLPack's device of all memory, for a library that works on its stream ``consumer`` after the queue's present
+        end (DLPack's numbers of streams); None where other libraries cannot use the memory."""
+        return None
 
     @abstractmethod
     def is_memory(self, value: Any) -> bool:
@@ -530,3 +542,7 @@ class Backend(DeviceSource, ABC):
     def library_array(self, queue: Any, view: Strided) -> Any:
         """An array of the library's on the same memory, whose methods use a queue."""
         raise ArgumentTypeError(f"no library has arrays on {self.name}")
+
+    def empty_like(self, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """A new array of the library of an array of `array_types`, in the same place; None where there are none."""
+        return None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from portagpu.backends.registry import foreign
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.arrays.creation import from_interface, to_device
+from portagpu.runtime.arrays.creation import as_device_array, from_interface, to_device
 from portagpu.runtime.arrays.dlpack import shares_with_host
 from portagpu.runtime.arrays.foreign import shared_view
 from portagpu.runtime.arrays.host_memory import adopt_host
@@ -14,12 +15,15 @@ from portagpu.runtime.execution.context import current_context
 
 
 def from_dlpack(obj: Any) -> DeviceNDArray:
-    """A device array of ``obj``, which has ``__dlpack__`` and is in host memory.
+    """A device array of ``obj``, which has ``__dlpack__``.
 
-    On a CPU device it is the same memory, elsewhere a copy. Raises `MemoryNotSharedError` for memory of a device.
+    What is in host memory is shared by CPU devices, and copied to others; what is in a card's memory is shared through
+    the back end `cuda`. Raises `MemoryNotSharedError` for memory of a device.
     """
     if isinstance(obj, DeviceNDArray):
         return obj
+    if isinstance(obj, foreign.arrays):
+        return as_device_array(obj)
     if not hasattr(obj, "__dlpack__") or not hasattr(obj, "__dlpack_device__"):
         raise ArgumentTypeError(f"{type(obj).__name__} has no __dlpack__", hint="use cuda.to_device(np.asarray(x))")
     try:

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar
 
-from portagpu.backends.base import Backend, CompilerOptions, Driver
+import numpy as np
+
+from portagpu.backends.base import Backend, CompilerOptions, Driver, ForeignArray
 from portagpu.backends.cuda import driver_errors
-from portagpu.backends.cuda.handles import Queue
+from portagpu.backends.cuda.arrays import CudaArray, Found, reader_of
+from portagpu.backends.cuda.handles import Queue, stream_at
 from portagpu.backends.cuda.library import CudaError
 from portagpu.backends.cuda.memory import Memory
 from portagpu.backends.cuda.primary import Primary, primary
@@ -23,9 +26,11 @@ from portagpu.device.capabilities import Capabilities
 from portagpu.device.rates import Rates
 from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import Discovery, UnusedDriver
-from portagpu.errors import PortaGPUError
+from portagpu.errors import ArgumentTypeError, PortaGPUError
 from portagpu.ir.program import Program
 from portagpu.settings import Settings
+
+_ALIGNMENT = 512  # bytes: where memory is taken to begin, so that offsets tell how elements are aligned
 
 
 class Cuda(Backend):
@@ -35,6 +40,7 @@ class Cuda(Backend):
     operations: ClassVar[frozenset[str]] = RENDERED
     errors: ClassVar[tuple[type[Exception], ...]] = (CudaError,)
     queue_types: ClassVar[tuple[type, ...]] = (Queue,)
+    array_types: ClassVar[tuple[type, ...]] = (CudaArray,)
     memory_types: ClassVar[tuple[type, ...]] = (Memory,)
     leaked_types: ClassVar[tuple[type, ...]] = (Memory, Queue)
 
@@ -98,10 +104,51 @@ class Cuda(Backend):
     # objects of other libraries -------------------------------------------------------------------------------------
 
     def natives(self, value: Any) -> tuple[Any, Any]:
-        """The primary context and CUDA's number of the card of a context, or queue."""
-        context = value.primary if isinstance(value, Queue) else value
+        """The primary context and CUDA's number of the card of a context, queue or array."""
+        if isinstance(value, Primary):
+            context = value
+        elif isinstance(value, Queue):
+            context = value.primary
+        else:
+            context = primary(_read(value).ordinal)
         return context, context.ordinal
 
     def key_of(self, native: Any, device: Any) -> Hashable:
         """CUDA's number of the card."""
         return int(device)
+
+    def queue_at(self, address: Any) -> Any:
+        """The stream with a handle of CUDA's, on the card that is current."""
+        if type(address) is not int or address < 0:
+            raise ArgumentTypeError(
+                f"external_stream takes a stream's handle, not {address!r}", hint="pass stream.cuda_stream, or its like"
+            )
+        return stream_at(primary(0), address)
+
+    def parts(self, array: Any) -> ForeignArray:
+        """What another library's array on a card consists of."""
+        found = _read(array)
+        size = found.dtype.itemsize
+        reach = [(n - 1) * step for n, step in zip(found.shape, found.strides, strict=True)]
+        empty = 0 in found.shape
+        low = found.address + (0 if empty else sum(step for step in reach if step < 0))
+        high = found.address + (0 if empty else sum(step for step in reach if step > 0) + size)
+        begin = low - low % _ALIGNMENT
+        memory = Memory(begin, high - begin, (array, found.keeper))
+        context = primary(found.ordinal)
+        queue = stream_at(context, found.stream, found.keeper)
+        return ForeignArray(
+            memory, found.address - begin, found.shape, found.strides, found.dtype, queue, found.readonly
+        )
+
+    def empty_like(self, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """A new array of the array's library, on its card; None where its arrays cannot be written."""
+        reader = reader_of(array)
+        return None if reader is None else reader.empty(array, shape, dtype)
+
+
+def _read(array: Any) -> Found:
+    reader = reader_of(array)
+    if reader is None:
+        raise ArgumentTypeError(f"{type(array).__name__} is no array in the memory of a card")
+    return reader.read(array)

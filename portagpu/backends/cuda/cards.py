@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
-from functools import cache
-
-import pyopencl as cl
 
 from portagpu.backends.cuda import library as cu
 from portagpu.backends.cuda.library import CudaError, Library
 from portagpu.backends.opencl import discovery
+from portagpu.backends.opencl.intermediate import pci_address
 from portagpu.device.capabilities import Capabilities
 from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import Discovery
@@ -33,10 +31,6 @@ class Card:
     ordinal: int
     opencl: DeviceRecord
 
-    def opencl_context(self) -> cl.Context:
-        """A context of the OpenCL device, made at the first program that no cache has."""
-        return _opencl_context(self.opencl.native)
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Card) and other.ordinal == self.ordinal
 
@@ -44,17 +38,12 @@ class Card:
         return hash(self.ordinal)
 
 
-@cache
-def _opencl_context(device: cl.Device) -> cl.Context:
-    return cl.Context([device])
-
-
 def discover(settings: Settings, *, fresh: bool, renumber: bool) -> Discovery:
     """List the cards. Raises `NoDeviceError` where there is no driver of CUDA."""
     library = cu.library()
     found: list[DeviceRecord] = []
     for record in discovery.discover(settings, fresh=fresh, renumber=renumber).records:
-        ordinal = _ordinal(library, record.native)
+        ordinal = _ordinal(library, record)
         if ordinal is not None:
             found.append(_record(library, ordinal, record))
     return Discovery(records=tuple(sorted(found, key=lambda record: record.index)))
@@ -80,23 +69,13 @@ def _cards(settings: Settings) -> list[DeviceRecord]:
         return _known
 
 
-def _ordinal(library: Library, device: cl.Device) -> int | None:
-    """CUDA's number of an OpenCL device; None for what is no card of CUDA's."""
+def _ordinal(library: Library, device: DeviceRecord) -> int | None:
+    """CUDA's number of an OpenCL device; None for what is no card of CUDA's, or hidden by CUDA_VISIBLE_DEVICES."""
+    place = pci_address(device)
     try:
-        place = f"{_domain(device):08x}:{device.pci_bus_id_nv:02x}:{device.pci_slot_id_nv:02x}.0"
-    except (cl.Error, AttributeError):
-        return None
-    try:
-        return library.number("DeviceGetByPCIBusId", place.encode())
+        return None if place is None else library.number("DeviceGetByPCIBusId", place.encode())
     except CudaError:
-        return None  # CUDA_VISIBLE_DEVICES hides it
-
-
-def _domain(device: cl.Device) -> int:
-    try:
-        return int(getattr(device, "pci_domain_id_nv", 0))
-    except cl.Error:  # an older driver
-        return 0
+        return None
 
 
 def _record(library: Library, ordinal: int, opencl: DeviceRecord) -> DeviceRecord:

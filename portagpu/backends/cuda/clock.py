@@ -9,12 +9,26 @@ from __future__ import annotations
 
 import ctypes
 import time
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from portagpu.backends.cuda.primary import Primary
+from portagpu.backends.cuda.library import Library
 
 _APART = 0.25  # seconds between two points
+
+
+class EventSource(Protocol):
+    """A context, as far as its events go."""
+
+    library: Library
+
+    def take_event(self, *, timed: bool) -> int:
+        """A handle of an event that nobody uses."""
+
+    def give_event(self, handle: int, *, timed: bool) -> None:
+        """Give it back."""
+
+    def query_event(self, handle: int) -> int:
+        """The code that tells whether it is done."""
 
 
 class Point:
@@ -22,7 +36,7 @@ class Point:
 
     __slots__ = ("_before", "_primary", "_time", "handle", "made")
 
-    def __init__(self, primary: Primary, stream: int, before: Point | None) -> None:
+    def __init__(self, primary: EventSource, stream: int, before: Point | None) -> None:
         self._primary, self._before = primary, before
         self._time: float | None = None if before is not None else 0.0
         self.made = time.monotonic()
@@ -66,7 +80,7 @@ class Clock:
 
     __slots__ = ("_latest", "_primary")
 
-    def __init__(self, primary: Primary) -> None:
+    def __init__(self, primary: EventSource) -> None:
         self._primary = primary
         self._latest: Point | None = None
 

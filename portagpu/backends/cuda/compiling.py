@@ -7,11 +7,11 @@ from portagpu.backends.cuda import ptx
 from portagpu.backends.cuda.cards import Card
 from portagpu.backends.cuda.kernels import Program
 from portagpu.backends.cuda.primary import Primary
-from portagpu.backends.opencl import programs
+from portagpu.backends.opencl.intermediate import intermediate_text
 
 
 def compiled(primary: Primary, card: Card, source: str, options: tuple[str, ...], remarks: tuple[str, ...]) -> Built:
     """Compile a program; see `portagpu.backends.base.Driver.compile`."""
-    text = programs.text_of(card.opencl_context(), card.opencl, source, options)
+    text = intermediate_text(card.opencl, source, options)
     program = Program(primary, ptx.patched(text), options, verbose=bool(remarks))
     return Built(program=program, said=program.said)

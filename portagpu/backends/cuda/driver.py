@@ -8,23 +8,27 @@ from typing import Any, NoReturn
 import numpy as np
 
 from portagpu.backends.base import Allocator, Backend, Built, Driver, Enqueue, HostBytes, HostRange, Strided
+from portagpu.backends.cuda import dlpack
 from portagpu.backends.cuda import library as cu
 from portagpu.backends.cuda.cards import Card
 from portagpu.backends.cuda.compiling import compiled
-from portagpu.backends.cuda.handles import Event, Queue
+from portagpu.backends.cuda.handles import Event, Queue, stream_at
 from portagpu.backends.cuda.kernels import Kernel, LocalMemory, Program, enqueue_on
-from portagpu.backends.cuda.memory import Heap, Memory, PageLocked, Part, address_of
+from portagpu.backends.cuda.memory import Block, Heap, Memory, PageLocked, Part, address_of
 from portagpu.backends.cuda.primary import Primary
 from portagpu.backends.opencl.copying import strided_copy
 from portagpu.device.record import DeviceRecord
 from portagpu.errors import DriverError, MemoryNotSharedError
 from portagpu.package_stamp import package_stamp
 
+_NO_ORDER = -1  # a consumer's stream, in DLPack, that waits for nothing
+
 
 class CudaDriver(Driver):
     """See `portagpu.backends.base.Driver`. Queues are streams, memory is addresses that CUDA's libraries share."""
 
     always_measures = True
+    knows_addresses = True
 
     def __init__(self, backend: Backend, device: DeviceRecord, primary: Primary) -> None:
         assert device.capabilities is not None
@@ -58,7 +62,7 @@ class CudaDriver(Driver):
 
     def default_queue(self) -> Any:
         """CUDA's default stream, which other libraries use, too, unless they are told otherwise."""
-        return Queue(self._primary, cu.LEGACY_STREAM)
+        return stream_at(self._primary, cu.LEGACY_STREAM)
 
     def queue(self, *, profiling: bool = False) -> Any:
         """A new stream. The events of all streams know their times."""
@@ -187,6 +191,21 @@ class CudaDriver(Driver):
     def host_range(self, memory: Any) -> HostRange | None:
         """The memory's address: host and cards have one space of addresses."""
         return HostRange(memory.address)
+
+    def pointer(self, memory: Any) -> int | None:
+        """The memory's address. From now on others may use it in streams that nobody here knows."""
+        whole = memory.whole
+        if isinstance(whole, Block):
+            whole.exported = True
+        return int(memory.address)
+
+    def share(self, queue: Any, consumer: int | None) -> tuple[int, int]:
+        """DLPack's device; what a library enqueues on its stream from now on comes after the queue's work."""
+        if consumer != _NO_ORDER:
+            other = stream_at(self._primary, consumer or cu.LEGACY_STREAM)
+            if other.handle != queue.handle:
+                self.barrier(other, [self.marker(queue)])
+        return dlpack.CARD, self._card.ordinal
 
     def is_memory(self, value: Any) -> bool:
         """Whether a value is memory of a card."""

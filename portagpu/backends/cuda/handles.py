@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from portagpu.backends.cuda.clock import Point
-from portagpu.backends.cuda.library import CudaError
+from portagpu.backends.cuda.library import LEGACY_STREAM, CudaError
 from portagpu.backends.cuda.primary import Primary
 
 _ORDERED = 0  # a flag of streams: CUDA's default stream and the stream wait for each other
@@ -94,3 +94,9 @@ class Event:
     def __del__(self) -> None:
         if hasattr(self, "handle"):
             self.primary.give_event(self.handle, timed=self.clock is not None)
+
+
+def stream_at(primary: Primary, handle: int, owner: Any = None) -> Queue:
+    """The queue around a stream that there is; handle 0 is the default stream, too."""
+    queue: Queue = primary.external(handle or LEGACY_STREAM, owner, Queue)
+    return queue

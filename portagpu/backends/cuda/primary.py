@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from functools import cache
 from types import TracebackType
 from typing import Any
@@ -16,6 +17,7 @@ from portagpu.backends.cuda.clock import Clock
 from portagpu.backends.cuda.library import Library
 
 _MOST_EVENTS = 512  # that are kept for later
+_MOST_EXTERNAL = 64  # streams of other libraries that are remembered
 
 
 class _OfThread(threading.local):
@@ -42,6 +44,7 @@ class Primary:
         self.context = self.library.handle("DevicePrimaryCtxRetain", ordinal)
         self.is_alone = self.library.number("DeviceGetCount") == 1
         self.clock = Clock(self)
+        self._external: dict[int, Any] = {}  # queues by handle
         self._queues: dict[int, weakref.ref[Any]] = {}
         self._events: tuple[list[int], list[int]] = ([], [])  # that nobody uses: plain ones, and those with times
         self._current = self.library.raw("cuCtxGetCurrent")
@@ -77,6 +80,15 @@ class Primary:
         """Remember a queue as long as it lives: memory that it may use goes to nobody else before it is done."""
         key = id(queue)
         self._queues[key] = weakref.ref(queue, lambda _: self._queues.pop(key, None))
+
+    def external(self, handle: int, owner: Any, make: Callable[[Primary, int, Any], Any]) -> Any:
+        """The queue around a stream of another library, which ``owner`` keeps; ``make`` makes it."""
+        found = self._external.get(handle)
+        if found is None:
+            found = self._external[handle] = make(self, handle, owner)
+            while len(self._external) > _MOST_EXTERNAL:
+                self._external.pop(next(iter(self._external)))
+        return found
 
     def queues(self) -> list[Any]:
         """All queues that live."""

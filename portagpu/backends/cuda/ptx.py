@@ -4,6 +4,7 @@
   number of work-groups is the number of blocks.
 - A pointer to local memory is an argument that OpenCL's driver fills in. It becomes the address of the block's dynamic
   shared memory, behind the kernel's static arrays.
+- CUDA's driver has the function that prints, which the text only declares: it must say that others define it.
 - CUDA's driver takes at most 48 KB of static shared memory. Of a program that has more, all static arrays become parts
   of the dynamic shared memory; a comment in the text says how many bytes they are.
 - A kernel with the mark of a cluster (`CLUSTER_MARK`) is compiled for clusters of its extents.
@@ -29,7 +30,9 @@ _MOST_STATIC = 48 << 10  # bytes of static shared memory that CUDA's driver take
 _BLOCKS = {6: "%nctaid.x", 7: "%nctaid.y", 8: "%nctaid.z"}
 _ENVIRONMENT = re.compile(r"%envreg(\d+)\b")
 _ENTRY = re.compile(r"^(?:\.visible\s+|\.weak\s+)?\.entry\s+([\w$]+)", re.MULTILINE)
-_SHARED_PARAMETER = re.compile(r"\.param\s+\.\w+\s+\.ptr\s+\.shared\s+(?:\.align\s+\d+\s+)?([\w$]+)")
+_SHARED_PARAMETER = re.compile(r"(\.param\s+\.\w+)\s+\.ptr\s+\.shared\s+(?:\.align\s+\d+\s+)?([\w$]+)")
+_PRINTF = re.compile(r"^\.func\s+\(\.param \.b32 func_retval0\) vprintf$", re.MULTILINE)
+_MODE = re.compile(r"^(\.target \w+), texmode_independent$", re.MULTILINE)
 _ARRAY = re.compile(
     r"^[ \t]*(?:\.visible\s+|\.weak\s+)?\.shared\s+(?:\.align\s+(\d+)\s+)?\.[a-z]*(\d+)\s+([\w$]+)(?:\[(\d+)\])?;\n",
     re.MULTILINE,
@@ -49,10 +52,12 @@ class Entry:
 def patched(text: str) -> str:
     """The text for CUDA's driver. Raises `BuildError` for a register of OpenCL's that nothing stands for."""
     text = _ENVIRONMENT.sub(_environment, text.rstrip("\0"))
+    text = _MODE.sub(r"\1", _PRINTF.sub(r".extern \g<0>", text))
     text, moved, alignment = _with_moved_arrays(text)
-    for name in _SHARED_PARAMETER.findall(text):
+    for _, name in _SHARED_PARAMETER.findall(text):
         load = re.compile(rf"\bld\.param\.([ubs](?:32|64))(\s+%\w+,\s*)\[{re.escape(name)}\];")
         text = load.sub(rf"mov.\1\2{DYNAMIC}{f'+{moved}' if moved else ''};", text)
+    text = _SHARED_PARAMETER.sub(r"\1 \2", text)
     if re.search(rf"\b{DYNAMIC}\b", text):
         note = f"{_MOVED}{moved}\n" if moved else ""
         declared = f"{note}.extern .shared .align {alignment} .b8 {DYNAMIC}[];\n"

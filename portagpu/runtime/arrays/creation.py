@@ -16,6 +16,7 @@ from portagpu.runtime.arrays.cuda_array_interface import described_by, has_inter
 from portagpu.runtime.arrays.foreign import is_foreign, shared_view
 from portagpu.runtime.arrays.host_memory import adopt_host
 from portagpu.runtime.arrays.layout import checked_dtype, checked_shape, extent_of, strides_like, strides_of
+from portagpu.runtime.arrays.overlap import unknown_key
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.stream import Stream
 from portagpu.settings import interface_sync_wanted
@@ -102,8 +103,6 @@ def as_device_array(
     """
     if isinstance(obj, DeviceNDArray):
         return obj
-    if has_interface(obj) or (isinstance(obj, np.ndarray) and hasattr(obj, "__cuda_array_interface__")):
-        return from_interface(obj.__cuda_array_interface__)
     if isinstance(obj, foreign.arrays):
         where = Context.wrap(obj)
         parts = owner_of(obj).parts(obj)
@@ -118,8 +117,10 @@ def as_device_array(
             base=obj,
             stream=stream,
             allocation_key=_foreign_key(where, parts.buffer),
-            readonly=readonly,
+            readonly=readonly or parts.readonly,
         )
+    if has_interface(obj) or (isinstance(obj, np.ndarray) and hasattr(obj, "__cuda_array_interface__")):
+        return from_interface(obj.__cuda_array_interface__)
     if isinstance(obj, foreign.memories) and dtype is not None:
         memory: Memory = obj  # type: ignore[assignment]
         kind = checked_dtype(dtype)
@@ -223,4 +224,4 @@ numpy_dispatch.register("empty_like", _empty_like, frozenset({"dtype", "shape"})
 def _foreign_key(context: Context, buffer: Any) -> int:
     """A key that two wrappers of one buffer share (sub-buffers share their parent's)."""
     driver = context.driver
-    return -driver.handle(driver.whole_of(buffer))
+    return unknown_key() if driver.knows_addresses else -driver.handle(driver.whole_of(buffer))

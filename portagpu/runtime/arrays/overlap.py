@@ -35,7 +35,12 @@ def host_key(found: np.ndarray[Any, Any]) -> int:
     if isinstance(root, memoryview):
         root = root.obj
     known = root.flags.owndata if isinstance(root, np.ndarray) else isinstance(root, _OWNERS)
-    return -id(root) if known else next(_unknown)
+    return -id(root) if known else unknown_key()
+
+
+def unknown_key() -> int:
+    """A new key of memory whose owner nobody knows: addresses tell what overlaps with it."""
+    return next(_unknown)
 
 
 def note_export(key: int, mapped: Any, begin: int) -> None:
