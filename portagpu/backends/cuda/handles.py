@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from portagpu.backends.cuda.clock import Point
-from portagpu.backends.cuda.library import LEGACY_STREAM, CudaError
+from portagpu.backends.cuda.library import LEGACY_STREAM, NOT_READY, CudaError
 from portagpu.backends.cuda.primary import Primary
 
 _ORDERED = 0  # a flag of streams: CUDA's default stream and the stream wait for each other
@@ -36,6 +36,11 @@ class Queue:
         """Wait for the stream."""
         with self.primary:
             self.primary.library.StreamSynchronize(self.handle)
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether it is another stream than the default one, and has work."""
+        return self.handle != LEGACY_STREAM and self.primary.query_stream(self.handle) == NOT_READY
 
     def call_after(self, event: Event, function: Callable[[int], None]) -> None:
         """Have a thread call ``function(status)`` once the event is done, in the order in which this was asked for.

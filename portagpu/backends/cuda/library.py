@@ -41,6 +41,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "cuStreamCreate": (_P, _UINT),
     "cuStreamDestroy_v2": (_P,),
     "cuStreamSynchronize": (_P,),
+    "cuStreamQuery": (_P,),
     "cuStreamWaitEvent": (_P, _P, _UINT),
     "cuStreamIsCapturing": (_P, _P),
     "cuStreamBeginCapture_v2": (_P, _INT),

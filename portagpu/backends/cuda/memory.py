@@ -1,7 +1,7 @@
 """Memory of a card: addresses. Arrays' memory comes from a heap, which gives what was released to later arrays.
 
-Memory that was released may still be in use by what queues were given. Where there is one queue alone, what uses it
-next comes after that; else it goes to nobody before all queues have done what they have been given by then.
+Memory that was released may still be in use by what queues were given. What uses it next comes after what is in the
+default stream; while another stream works, it goes to nobody before all of them have done what they have by then.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from portagpu.backends.cuda.primary import Primary
 
 _UNIT = 512  # bytes: what allocations are multiples of, so that they are aligned as CUDA's are
 _STEPS = 8  # sizes of blocks between two powers of two
+_MOST_ALIKE = 4  # blocks of one size that streams still use: one more would hardly let the host run further ahead
 _HELD_SHARE = 8  # of the card's memory: what is kept for later arrays at most
 
 
@@ -108,7 +109,7 @@ class Heap:
         except IndexError:  # a finaliser was faster
             address = 0
         if not address:
-            address = self._new(room)
+            address = self._awaited(room) or self._new(room)
         self._used[address] = room
         return Block(self, address, max(nbytes, 1), room)
 
@@ -138,8 +139,7 @@ class Heap:
             self._primary.forget("MemFree_v2", block.address)  # which waits for everything that uses it
             return
         try:
-            queues = self._primary.queues()
-            ends = [Event(queue, timed=False) for queue in queues] if len(queues) > 1 else []
+            ends = [Event(queue, timed=False) for queue in self._primary.queues() if queue.is_apart]
         except CudaError:
             return  # the context is lost, and the memory with it
         if ends:
@@ -162,6 +162,19 @@ class Heap:
                 self._waiting.appendleft((ends, address, room))
                 return
             self._free.setdefault(room, []).append(address)
+
+    def _awaited(self, room: int) -> int:
+        """A block of that size whose users are waited for, where several are about to be free; 0 else."""
+        alike = [place for place in list(self._waiting) if place[2] == room]
+        if len(alike) < _MOST_ALIKE:
+            return 0
+        for end in alike[0][0]:
+            end.wait()
+        try:
+            self._waiting.remove(alike[0])
+        except ValueError:  # a finaliser was faster
+            return 0
+        return alike[0][1]
 
     def _new(self, room: int) -> int:
         library = self._primary.library

@@ -48,6 +48,7 @@ class Primary:
         self._queues: dict[int, weakref.ref[Any]] = {}
         self._events: tuple[list[int], list[int]] = ([], [])  # that nobody uses: plain ones, and those with times
         self._current = self.library.raw("cuCtxGetCurrent")
+        self._query_stream = self.library.raw("cuStreamQuery")
         self._query = self.library.raw("cuEventQuery")
 
     def __enter__(self) -> None:
@@ -113,6 +114,11 @@ class Primary:
     def query_event(self, handle: int) -> int:
         """The code that tells whether an event is done."""
         return int(self._query(handle))
+
+    def query_stream(self, handle: int) -> int:
+        """The code that tells whether a stream has done everything."""
+        with self:
+            return int(self._query_stream(handle))
 
     def forget(self, name: str, handle: int) -> None:
         """Give an object of the driver's back. For finalisers: raises nothing."""
