@@ -21,6 +21,7 @@ class Settings:
     """What a user can set from outside.
 
     ``device``: selector of the default device (``PORTAGPU_DEVICE``), or None.
+    ``backend``: name of the back end whose devices programs see (``PORTAGPU_BACKEND``), or None: OpenCL.
     ``cache_dir``: generated code, compiled programs and probe results (``PORTAGPU_CACHE_DIR``); safe to delete.
     ``data_dir``: tuning results (``PORTAGPU_DATA_DIR``); worth keeping. In both ``~`` is the home folder.
     ``disk_cache``: whether generated code and compiled programs are kept on disk (``PORTAGPU_DISK_CACHE``, default on).
@@ -64,6 +65,7 @@ class Settings:
     boundscheck: bool = False
     interface_sync: bool = True
     clblast_tuned: str | None = None
+    backend: str | None = None
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
@@ -88,6 +90,7 @@ class Settings:
             boundscheck=_flag(env, "PORTAGPU_BOUNDSCHECK", default=False),
             interface_sync=interface_sync_wanted(env),
             clblast_tuned=env.get("PORTAGPU_CLBLAST_TUNED") or None,
+            backend=backend_wanted(env),
         )
 
 
@@ -111,6 +114,12 @@ def _count(env: Mapping[str, str], name: str, *, default: int) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise SettingsError(f"{name}={text!r} is no number of kernels", hint=f"set {name}={default}, or 0 for no limit")
     return int(text)
+
+
+def backend_wanted(environ: Mapping[str, str] | None = None) -> str | None:
+    """``backend`` alone, which each object of another library may ask for."""
+    env = os.environ if environ is None else environ
+    return env.get("PORTAGPU_BACKEND", "").strip().lower() or None
 
 
 def checks_wanted(environ: Mapping[str, str] | None = None) -> tuple[bool, bool]:

@@ -29,7 +29,7 @@ _LATE_IMPORTS = {
         "portagpu.backends.opencl",
         *(f"portagpu.backends.opencl.offline.{name}" for name in ("compilers", "target", "targets")),
     },
-    "portagpu/backends/opencl/codegen/rendering.py": {"mako.lookup"},  # slow to import
+    "portagpu/backends/c_family/rendering.py": {"mako.lookup"},  # slow to import
     "portagpu/runtime/execution/stream.py": {"asyncio"},  # slow to import
     "portagpu/tuning/console.py": {"rich.console", "rich.progress"},  # slow to import, and products use tuning results
     "portagpu/bench/peers/cupy_kernels.py": {"cupy"},

@@ -431,6 +431,8 @@ class Backend(DeviceSource, ABC):
     """A kind of driver: OpenCL, CUDA, SYCL, an interpreter; see the module."""
 
     name: str
+    title: str
+    to_install: str
     errors: ClassVar[tuple[type[Exception], ...]] = ()
     """What its drivers raise, besides errors of ours."""
     passes: ClassVar[tuple[Pass, ...]] = PIPELINE

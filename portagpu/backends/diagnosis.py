@@ -121,7 +121,7 @@ def _about_devices(records: Sequence[DeviceRecord]) -> Iterator[Finding]:
         if record.problem is not None:
             yield Finding(
                 severity=Severity.WARNING,
-                subject=f"device {record.index}: {record.name} ({record.platform})",
+                subject=f"device {record.label}: {record.name} ({record.platform})",
                 problem=record.problem,
                 remedy=record.remedy,
             )

@@ -1,6 +1,6 @@
 """The back ends by name, and which of them an object of another library belongs to.
 
-`register` makes one known; the first, OpenCL, is the one whose devices programs see.
+`register` makes one known; the first, OpenCL, is the one whose devices programs see unless they ask for another's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from portagpu.backends.offline import OfflineTarget
 from portagpu.backends.opencl.backend import OpenCL
 from portagpu.device import sources
 from portagpu.device.record import DeviceRecord
-from portagpu.device.registry import devices, discover
+from portagpu.device.registry import all_devices, discover_all
 from portagpu.errors import DeviceSelectionError, did_you_mean
 from portagpu.settings import Settings
 
@@ -88,7 +88,7 @@ def diagnose(settings: Settings, *, fresh: bool = True) -> Diagnosis:
 
     Never raises for a broken driver or device.
     """
-    records = discover(settings, fresh=True) if fresh else devices(settings)
+    records = discover_all(settings) if fresh else all_devices(settings)
     reports = [
         one.examine(settings, [r for r in records if r.backend == one.name], fresh=fresh) for one in registered()
     ]

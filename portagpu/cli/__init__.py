@@ -17,7 +17,7 @@ from portagpu.version import __version__
 
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _COMMANDS = {
-    "devices": ("portagpu.cli.devices", "devices_command", "List the OpenCL devices of this machine."),
+    "devices": ("portagpu.cli.devices", "devices_command", "List the devices of this machine."),
     "doctor": (
         "portagpu.cli.doctor",
         "doctor_command",

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from portagpu.cli.output import console as new_console
 from portagpu.device.as_json import device_as_json
 from portagpu.device.record import DeviceRecord
-from portagpu.device.registry import default_device, devices, discover
+from portagpu.device.registry import all_devices, default_device, discover_all
 from portagpu.errors import DeviceError
 from portagpu.settings import Settings
 
@@ -25,15 +25,15 @@ _INDENT = 5  # of a paragraph's further lines
     "--fresh", is_flag=True, help="Probe every device again instead of trusting the cache, and number them anew."
 )
 def devices_command(*, as_json: bool, fresh: bool) -> None:
-    """List the OpenCL devices of this machine and what they can do."""
+    """List the devices of this machine, those of all back ends, and what they can do."""
     settings = Settings.from_environment()
-    records = discover(settings, fresh=True, renumber=True) if fresh else devices(settings)
+    records = discover_all(settings, renumber=True) if fresh else all_devices(settings)
     if as_json:
         click.echo(json.dumps([device_as_json(record) for record in records], indent=2))
         return
     console = new_console()
     if not records:
-        console.print("No OpenCL device was found. [bold]portagpu doctor[/bold] explains why.")
+        console.print("No device was found. [bold]portagpu doctor[/bold] explains why.")
         raise SystemExit(1)
     try:
         default: DeviceRecord | None = default_device(settings)
@@ -43,7 +43,7 @@ def devices_command(*, as_json: bool, fresh: bool) -> None:
     show_devices(console, records, default)
     for record in records:
         if record.problem is not None:
-            console.print(f"[red]{record.index}[/red] {record.problem}\n  remedy: {record.remedy}", highlight=False)
+            console.print(f"[red]{record.label}[/red] {record.problem}\n  remedy: {record.remedy}", highlight=False)
     if default is None:
         raise SystemExit(1)
 
@@ -51,8 +51,8 @@ def devices_command(*, as_json: bool, fresh: bool) -> None:
 def show_devices(console: Console, records: tuple[DeviceRecord, ...], default: DeviceRecord | None) -> None:
     """A paragraph a device, whose lines end between words at any width; the default one is marked with an asterisk."""
     for record in records:
-        mark = "*" if default is not None and record.index == default.index else " "
-        head = f"[green]{mark}[/green] [bold]{record.index}[/bold]  {escape(record.name)}"
+        mark = "*" if default is not None and record.selector == default.selector else " "
+        head = f"[green]{mark}[/green] [bold]{record.label}[/bold]  {escape(record.name)}"
         console.print(f"{head} ({escape(record.platform)})", highlight=False, soft_wrap=True)
         caps = record.capabilities
         if caps is None:

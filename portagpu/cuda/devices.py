@@ -94,7 +94,7 @@ class Device(_Facts):
         return hash(self.record)
 
     def __repr__(self) -> str:
-        return f"<portagpu device {self.record.index}: {self.record.name} ({self.record.platform})>"
+        return f"<portagpu device {self.record.label}: {self.record.name} ({self.record.platform})>"
 
 
 class Devices:

@@ -3,6 +3,7 @@
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.device.record import DeviceRecord
 from portagpu.device.registry import (
+    all_devices,
     default_device,
     devices,
     drivers_are_loaded,
@@ -15,6 +16,7 @@ __all__ = [
     "Capabilities",
     "DeviceRecord",
     "DeviceType",
+    "all_devices",
     "default_device",
     "devices",
     "drivers_are_loaded",

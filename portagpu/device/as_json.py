@@ -14,6 +14,7 @@ def device_as_json(record: DeviceRecord) -> dict[str, object]:
         values["extensions"] = sorted(record.capabilities.extensions)
         capabilities = values
     return {
+        "backend": record.backend,
         "index": record.index,
         "name": record.name,
         "vendor": record.vendor,

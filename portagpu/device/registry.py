@@ -14,28 +14,36 @@ from portagpu.device.sources import DeviceSource, UnusedDriver
 from portagpu.errors import DeviceSelectionError, NoDeviceError, did_you_mean
 from portagpu.settings import Settings
 
-_WAYS = "choose by index, by a part of name, vendor or platform, or by type (gpu, cpu)"
+_WAYS = "choose by index, by a part of name, vendor or platform, or by type (gpu, cpu)"  # after "sycl:" those of SYCL
 _RANK = {DeviceType.GPU: 2, DeviceType.ACCELERATOR: 1, DeviceType.CPU: 0}
 _lock = threading.RLock()
-_devices: tuple[DeviceRecord, ...] | None = None
-_absent: Mapping[int, str] = {}  # numbers of devices whose platforms list nothing now, with their names
+_devices: dict[str, tuple[DeviceRecord, ...]] = {}  # by names of back ends
+_absent: dict[str, Mapping[int, str]] = {}  # numbers of devices whose platforms list nothing now, with their names
 
 
-def devices(settings: Settings | None = None) -> tuple[DeviceRecord, ...]:
-    """All devices, broken ones too, by their numbers; listed once per process, probed once per driver version.
+def devices(settings: Settings | None = None, *, source: DeviceSource | None = None) -> tuple[DeviceRecord, ...]:
+    """All devices of a back end, broken ones too, by their numbers; listed once per process, probed once per driver
+    version. ``source``: the back end, by default the one that the settings choose.
 
-    OpenCL lists platforms once per process, so ``settings`` count at the first call only.
+    OpenCL lists platforms once per process, so ``settings`` count at the first call only, but for the choice.
     """
-    global _devices
     with _lock:
-        if _devices is None:
-            _devices = discover(settings or Settings.from_environment())
-        return _devices
+        settings = settings or Settings.from_environment()
+        source = source or sources.chosen(settings)
+        if source.name not in _devices:
+            _devices[source.name] = discover(settings, source=source)
+        return _devices[source.name]
+
+
+def all_devices(settings: Settings | None = None) -> tuple[DeviceRecord, ...]:
+    """The devices of all back ends, those of the chosen one first."""
+    settings = settings or Settings.from_environment()
+    return tuple(record for source in _chosen_first(settings) for record in devices(settings, source=source))
 
 
 def drivers_are_loaded() -> bool:
     """Whether this process has listed its devices."""
-    return _devices is not None
+    return bool(_devices)
 
 
 def working_devices(settings: Settings | None = None) -> tuple[DeviceRecord, ...]:
@@ -43,13 +51,26 @@ def working_devices(settings: Settings | None = None) -> tuple[DeviceRecord, ...
     return tuple(device for device in devices(settings) if device.works)
 
 
-def discover(settings: Settings, *, fresh: bool = False, renumber: bool = False) -> tuple[DeviceRecord, ...]:
-    """List every device now; see `devices`. ``fresh`` probes each again instead of trusting the cache, ``renumber``
-    gives numbers anew."""
-    global _absent
-    found = sources.chosen().discover(settings, fresh=fresh, renumber=renumber)
-    _absent = found.absent
+def discover(
+    settings: Settings, *, source: DeviceSource | None = None, fresh: bool = False, renumber: bool = False
+) -> tuple[DeviceRecord, ...]:
+    """List every device of a back end now; see `devices`. ``fresh`` probes each again instead of trusting the cache,
+    ``renumber`` gives numbers anew."""
+    source = source or sources.chosen(settings)
+    found = source.discover(settings, fresh=fresh, renumber=renumber)
+    _absent[source.name] = found.absent
     return found.records
+
+
+def discover_all(settings: Settings, *, renumber: bool = False) -> tuple[DeviceRecord, ...]:
+    """List and probe every device of all back ends now, those of the chosen one first."""
+    found = (discover(settings, source=one, fresh=True, renumber=renumber) for one in _chosen_first(settings))
+    return tuple(record for records in found for record in records)
+
+
+def _chosen_first(settings: Settings) -> list[DeviceSource]:
+    own = sources.chosen(settings)
+    return [own, *(one for one in sources.registered() if one is not own)]
 
 
 def record_for(native: Any, settings: Settings | None = None, *, source: DeviceSource | None = None) -> DeviceRecord:
@@ -57,12 +78,12 @@ def record_for(native: Any, settings: Settings | None = None, *, source: DeviceS
 
     ``source``: whose device it is, the chosen back end's by default.
     """
-    own = sources.chosen()
-    if source is None or source is own:
-        for record in devices(settings):
-            if record.native == native:
-                return record
-    return (source or own).describe(native, settings or Settings.from_environment())
+    settings = settings or Settings.from_environment()
+    source = source or sources.chosen(settings)
+    for record in devices(settings, source=source):
+        if record.native == native:
+            return record
+    return source.describe(native, settings)
 
 
 def speed(record: DeviceRecord) -> tuple[int, float, int]:
@@ -82,23 +103,30 @@ def default_device(settings: Settings | None = None) -> DeviceRecord:
     chosen = settings or Settings.from_environment()
     if chosen.device is not None:
         return _find(chosen.device, chosen, asked=f"PORTAGPU_DEVICE={chosen.device}")
-    working = working_devices(chosen)
+    return _fastest(sources.chosen(chosen), chosen)
+
+
+def _fastest(source: DeviceSource, settings: Settings) -> DeviceRecord:
+    """The fastest working device of a back end. Raises `NoDeviceError`."""
+    everything = devices(settings, source=source)
+    working = [device for device in everything if device.works]
     if not working:
-        everything, unused = devices(chosen), sources.chosen().unused_drivers(chosen)
+        unused = source.unused_drivers(settings)
         broken = [f"{device.name} ({device.platform}): {device.problem}" for device in everything]
         raise NoDeviceError(
-            "no OpenCL device works on this machine" if everything else "no OpenCL device was found on this machine",
+            f"no {source.title} device works on this machine"
+            if everything
+            else f"no {source.title} device was found on this machine",
             notes=[*broken, *(f"{driver.library} is installed, but {driver.problem}" for driver in unused)],
-            hint=unused[0].remedy
-            if unused
-            else "pip install 'portagpu[cpu]' brings a CPU driver; `portagpu doctor` explains what was found",
+            hint=unused[0].remedy if unused else f"{source.to_install}; `portagpu doctor` explains what was found",
         )
     return max(working, key=speed)
 
 
 def find_device(selector: str | int, settings: Settings | None = None) -> DeviceRecord:
     """The device that a selector names: an index, a type ("gpu", "cpu", "accelerator"), or a part of its name, vendor,
-    platform or driver version in any case; the fastest working one where several match.
+    platform or driver version in any case; the fastest working one where several match. After a back end's name and a
+    colon ("sycl:cpu", "cuda:0") it names one of that back end's devices, and nothing after it the fastest.
 
     Raises `DeviceSelectionError`, which lists what exists.
     """
@@ -106,8 +134,17 @@ def find_device(selector: str | int, settings: Settings | None = None) -> Device
 
 
 def _find(selector: str | int, settings: Settings, *, asked: str) -> DeviceRecord:
+    source, rest = sources.split_selector(selector)
+    if source is not None and not rest:
+        return _fastest(source, settings)
+    source = source or sources.chosen(settings)
     return choose(
-        devices(settings), selector, asked=asked, unused=sources.chosen().unused_drivers(settings), absent=_absent
+        devices(settings, source=source),
+        rest,
+        asked=asked,
+        source=source,
+        unused=source.unused_drivers(settings),
+        absent=_absent[source.name],
     )
 
 
@@ -116,11 +153,13 @@ def choose(
     selector: str | int,
     *,
     asked: str | None = None,
+    source: DeviceSource | None = None,
     unused: Sequence[UnusedDriver] = (),
     absent: Mapping[int, str] | None = None,
 ) -> DeviceRecord:
-    """As `find_device`, among given records. ``asked``: what the message calls the selector; ``unused``: drivers whose
-    devices are missing; ``absent``: names of devices whose platforms list nothing now, by number."""
+    """As `find_device`, among given records. ``asked``: what the message calls the selector; ``source``: whose devices
+    they are; ``unused``: drivers whose devices are missing; ``absent``: names of devices whose platforms list nothing
+    now, by number."""
     matching = [record for record in records if _matches(record, str(selector).strip().lower())]
     working = [record for record in matching if record.works]
     if working:
@@ -141,11 +180,12 @@ def choose(
             notes=listing,
             hint="`portagpu doctor` explains what is wrong with it; `portagpu devices --fresh` numbers the others anew",
         )
-    hint = f"{did_you_mean(str(selector).lower(), _words(records))}{_WAYS}"
+    title = "OpenCL" if source is None else source.title
+    hint = f"{did_you_mean(text.lower(), _words(records))}{_WAYS}" if records or source is None else source.to_install
     raise DeviceSelectionError(
         f"no device matches {asked or repr(selector)}",
         notes=[
-            *(listing or ["there is no OpenCL device"]),
+            *(listing or [f"there is no {title} device"]),
             *(f"{driver.library} is installed, but {driver.problem}" for driver in unused),
         ],
         hint=f"{hint}; or {unused[0].remedy}" if unused else hint,
@@ -155,7 +195,8 @@ def choose(
 def _words(records: tuple[DeviceRecord, ...]) -> list[str]:
     """What selectors may have meant: types, and the words of names, vendors and platforms."""
     texts = " ".join(f"{record.name} {record.vendor} {record.platform}" for record in records).lower()
-    return [*(kind.value for kind in DeviceType), *dict.fromkeys(re.findall(r"[a-z][\w-]{2,}", texts))]
+    others = (f"{source.name}:" for source in sources.registered())
+    return [*(kind.value for kind in DeviceType), *others, *dict.fromkeys(re.findall(r"[a-z][\w-]{2,}", texts))]
 
 
 def _matches(record: DeviceRecord, selector: str) -> bool:
@@ -170,4 +211,4 @@ def _matches(record: DeviceRecord, selector: str) -> bool:
 
 def _listed(record: DeviceRecord) -> str:
     state = "" if record.works else f", does not work: {record.problem}"
-    return f"{record.index}: {record.name} ({record.device_type.value}, {record.platform}){state}"
+    return f"{record.label}: {record.name} ({record.device_type.value}, {record.platform}){state}"

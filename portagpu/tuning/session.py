@@ -103,7 +103,7 @@ class Session:
         self._worker = Worker("portagpu.tuning.trials.trial", "run", environment)
         self._closing.callback(self._worker.close)
         if count:
-            start = {"action": "start", "device": self.device.index}
+            start = {"action": "start", "device": self.device.selector}
             self._compilers = Compilers(count, environment, start, self.trial_limit)
             self._closing.callback(self._compilers.close)
         return self
@@ -173,7 +173,11 @@ class Session:
         if self._compilers is None:
             return None
         self._compilers.start()  # not before the device's rates are known: other processes would disturb that
-        request = {"tunable": self._reference, "device": self.device.index, "problem": dict(problem)}
+        request: dict[str, object] = {
+            "tunable": self._reference,
+            "device": self.device.selector,
+            "problem": dict(problem),
+        }
         return Ahead(self._compilers, request, verifies=self._checks > 0)
 
     @property
@@ -210,7 +214,7 @@ class Session:
 
     def _ask(self, request: dict[str, Any], limit: float) -> dict[str, Any]:
         assert self._worker is not None, "a session is entered before it is used"
-        answer = self._worker.ask({"tunable": self._reference, "device": self.device.index, **request}, limit)
+        answer = self._worker.ask({"tunable": self._reference, "device": self.device.selector, **request}, limit)
         if "fault" in answer:  # a check that cannot tell right from wrong says nothing of any point
             raise raised(answer["fault"], self.tunable.name, shown(request["point"]))
         return answer

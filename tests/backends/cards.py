@@ -3,16 +3,6 @@
 from __future__ import annotations
 
 from portagpu.backends.registry import named
-from portagpu.errors import NoDeviceError
-from portagpu.settings import Settings
+from portagpu.device.registry import devices
 
-
-def _found():
-    try:
-        records = named("cuda").discover(Settings.from_environment(), fresh=False, renumber=False).records
-    except NoDeviceError:
-        return ()
-    return tuple(record for record in records if record.works)
-
-
-records = _found()
+records = tuple(record for record in devices(source=named("cuda")) if record.works)

@@ -442,6 +442,8 @@ class Tiny(Backend):
     """Two devices: one with memory of its own, and a CPU, whose memory is the host's."""
 
     name = "tiny"
+    title = "Tiny"
+    to_install = "it is in tests/"
     errors = (TinyError,)
     queue_types = (Queue,)
     memory_types = (Memory,)

@@ -16,7 +16,6 @@ from rich.table import Table
 from portagpu.backends.registry import diagnose
 from portagpu.bench.records.files import save
 from portagpu.bench.records.run import Run
-from portagpu.bench.running import session
 from portagpu.cli import cli, quickstart
 from portagpu.cli.options import time_option
 from portagpu.cli.output import console as new_console
@@ -157,8 +156,7 @@ def test_earlier_results_stay_until_there_are_new_ones(device, tmp_path, monkeyp
 
 
 def test_without_devices_nothing_is_measured(tmp_path, monkeypatch):
-    for module in (session, registry):
-        monkeypatch.setattr(module, "working_devices", lambda settings=None: ())
+    monkeypatch.setattr(registry, "_devices", {"opencl": ()})
     result = CliRunner().invoke(cli, ["bench", "-o", str(tmp_path / "b.json")])
     assert isinstance(result.exception, NoDeviceError) and not [*tmp_path.iterdir()]
 

@@ -49,7 +49,7 @@ def diagnosed(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Diagnose:
     def make(drivers: tuple[DriverRecord, ...], records: tuple[DeviceRecord, ...], *, late: bool = False) -> Diagnosis:
         found = Registration(drivers=drivers, vendors_folder=None, late=late)
         monkeypatch.setattr(doctor, "registration", lambda settings: found)
-        monkeypatch.setattr(registry, "_devices", records)
+        monkeypatch.setattr(registry, "_devices", {"opencl": records})
         monkeypatch.setattr(search, "DEVICE_FILES", ())
         return diagnose(settings, fresh=False)
 
@@ -159,6 +159,6 @@ def test_the_commands_on_this_machine(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_devices_command_without_devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_devices", ())
+    monkeypatch.setattr(registry, "_devices", {"opencl": ()})
     result = CliRunner().invoke(devices_command, [])
     assert result.exit_code == 1 and "portagpu doctor" in result.output

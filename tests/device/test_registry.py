@@ -88,7 +88,7 @@ def test_no_device_at_all() -> None:
 
 
 def _with(monkeypatch: pytest.MonkeyPatch, records: tuple[DeviceRecord, ...]) -> None:
-    monkeypatch.setattr(registry, "_devices", records)
+    monkeypatch.setattr(registry, "_devices", {"opencl": records})
 
 
 def test_the_default_is_the_fastest_gpu(

@@ -12,12 +12,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from portagpu.backends.base import Backend, CompilerOptions, Driver, ForeignArray
-from portagpu.backends.cuda import driver_errors
+from portagpu.backends.cuda import cards, driver_errors
 from portagpu.backends.cuda.arrays import CudaArray, Found, reader_of
+from portagpu.backends.cuda.driver import CudaDriver
 from portagpu.backends.cuda.handles import Queue, stream_at
 from portagpu.backends.cuda.library import CudaError
 from portagpu.backends.cuda.memory import Memory
 from portagpu.backends.cuda.primary import Primary, primary
+from portagpu.backends.opencl import rates
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.backends.opencl.codegen.lowerings import RENDERED
 from portagpu.backends.opencl.options import SPILL_REMARKS, options_for
@@ -36,7 +38,8 @@ _ALIGNMENT = 512  # bytes: where memory is taken to begin, so that offsets tell 
 class Cuda(Backend):
     """Cards of CUDA, through its driver API."""
 
-    name = "cuda"
+    name = cards.NAME
+    to_install = cards.TO_INSTALL
     operations: ClassVar[frozenset[str]] = RENDERED
     errors: ClassVar[tuple[type[Exception], ...]] = (CudaError,)
     queue_types: ClassVar[tuple[type, ...]] = (Queue,)
@@ -45,27 +48,21 @@ class Cuda(Backend):
     leaked_types: ClassVar[tuple[type, ...]] = (Memory, Queue)
 
     def discover(self, settings: Settings, *, fresh: bool, renumber: bool) -> Discovery:
-        """List the cards. Raises `NoDeviceError` where there is no driver of CUDA."""
-        from portagpu.backends.cuda import cards  # here and below: programs that use no card need none of it
-
-        return cards.discover(settings, fresh=fresh, renumber=renumber)
+        """List the cards; none where there is no driver of CUDA."""
+        return cards.find(settings, fresh=fresh, renumber=renumber)
 
     def describe(self, native: Any, settings: Settings) -> DeviceRecord:
-        """The record of the card with CUDA's number."""
-        from portagpu.backends.cuda import cards
-
-        return cards.describe(native, settings)
+        """Raise `DeviceSelectionError`: a card that `discover` has not found has no compiler."""
+        raise cards.refused(native)
 
     def unused_drivers(self, settings: Settings) -> Sequence[UnusedDriver]:
-        """None: there is one driver."""
-        return ()
+        """The driver of CUDA, where no OpenCL driver compiles for its cards."""
+        return cards.unused(settings)
 
     def open(self, device: DeviceRecord, native: Any = None) -> Driver:
         """A card with its primary context."""
-        from portagpu.backends.cuda.driver import CudaDriver
-
         try:
-            context = native if isinstance(native, Primary) else primary(device.native.ordinal)
+            context = native if isinstance(native, Primary) else primary(device.native)
         except CudaError as error:
             raise self.translated(error, name=device.name, memory=None, is_alive=lambda: True) from error
         return CudaDriver(self, device, context)
@@ -97,9 +94,7 @@ class Cuda(Backend):
 
     def measure(self, device: DeviceRecord) -> Rates | None:
         """What the card's OpenCL device reaches."""
-        from portagpu.backends.opencl import rates
-
-        return rates.measure(device.native.opencl)
+        return rates.measure(cards.opencl_of(device.native))
 
     # objects of other libraries -------------------------------------------------------------------------------------
 

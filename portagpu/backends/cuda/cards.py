@@ -5,68 +5,75 @@ What a card can do was found by trying on its OpenCL device; what differs under 
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, replace
 
 from portagpu.backends.cuda import library as cu
 from portagpu.backends.cuda.library import CudaError, Library
 from portagpu.backends.opencl import discovery
 from portagpu.backends.opencl.intermediate import pci_address
+from portagpu.device import sources
 from portagpu.device.capabilities import Capabilities
 from portagpu.device.record import DeviceRecord
+from portagpu.device.registry import devices, discover
 from portagpu.device.sources import Discovery
 from portagpu.errors import DeviceSelectionError
 from portagpu.settings import Settings
 
 NAME = "cuda"
+TO_INSTALL = "the driver of a card of CUDA's brings libcuda.so.1 and libnvidia-opencl.so.1, and both are needed"
 _SHARED_OPTIN, _GRID_X, _GRID_Y = 97, 5, 6  # device attributes
-_lock = threading.RLock()
-_known: list[DeviceRecord] = []
+_opencl: dict[int, DeviceRecord] = {}  # by CUDA's numbers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Card:
-    """A card: CUDA's number of it, and the record of its OpenCL device, whose driver compiles for it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uncompiled:
+    """A driver of CUDA's whose cards have no OpenCL device, which would compile for them."""
 
-    ordinal: int
-    opencl: DeviceRecord
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Card) and other.ordinal == self.ordinal
-
-    def __hash__(self) -> int:
-        return hash(self.ordinal)
+    library: str = "libcuda.so.1"
+    problem: str | None = "none of its cards has an OpenCL device, whose driver compiles kernels"
+    remedy: str | None = (
+        "install the cards' OpenCL driver, libnvidia-opencl.so.1 (Debian: nvidia-opencl-icd; containers: the driver's"
+        " capability `compute`); `portagpu doctor` tells what was found"
+    )
 
 
-def discover(settings: Settings, *, fresh: bool, renumber: bool) -> Discovery:
-    """List the cards. Raises `NoDeviceError` where there is no driver of CUDA."""
+def find(settings: Settings, *, fresh: bool, renumber: bool) -> Discovery:
+    """List the cards; none where there is no driver of CUDA."""
+    if not cu.is_there():
+        return Discovery(records=())
+    source = sources.named(discovery.NAME)
+    if fresh or renumber:
+        known = discover(settings, source=source, fresh=fresh, renumber=renumber)
+    else:
+        known = devices(settings, source=source)
     library = cu.library()
     found: list[DeviceRecord] = []
-    for record in discovery.discover(settings, fresh=fresh, renumber=renumber).records:
+    for record in known:
         ordinal = _ordinal(library, record)
         if ordinal is not None:
+            _opencl[ordinal] = record
             found.append(_record(library, ordinal, record))
     return Discovery(records=tuple(sorted(found, key=lambda record: record.index)))
 
 
-def describe(ordinal: int, settings: Settings) -> DeviceRecord:
-    """The record of the card with CUDA's number. Raises `NoDeviceError`, `DeviceSelectionError`."""
-    records = _cards(settings)
-    for record in records:
-        if record.index == ordinal:
-            return record
-    raise DeviceSelectionError(
-        f"CUDA's device {ordinal} has no OpenCL device, whose driver compiles kernels for it",
-        hint="install the card's OpenCL driver (libnvidia-opencl.so.1, in the same package as libcuda.so.1, or in its"
-        " neighbour); `portagpu doctor` tells what was found",
+def unused(settings: Settings) -> tuple[Uncompiled, ...]:
+    """The driver of CUDA, where no OpenCL driver compiles for it."""
+    if not cu.is_there() or cu.library().number("DeviceGetCount") == 0:
+        return ()
+    return () if devices(settings, source=sources.named(NAME)) else (Uncompiled(),)
+
+
+def refused(ordinal: int) -> DeviceSelectionError:
+    """The error for a card for which nothing compiles."""
+    lacking = Uncompiled()
+    return DeviceSelectionError(
+        f"CUDA's device {ordinal} has no OpenCL device, whose driver compiles kernels for it", hint=lacking.remedy
     )
 
 
-def _cards(settings: Settings) -> list[DeviceRecord]:
-    with _lock:
-        if not _known:
-            _known.extend(discover(settings, fresh=False, renumber=False).records)
-        return _known
+def opencl_of(ordinal: int) -> DeviceRecord:
+    """The OpenCL device of a card that `find` has found."""
+    return _opencl[ordinal]
 
 
 def _ordinal(library: Library, device: DeviceRecord) -> int | None:
@@ -80,13 +87,7 @@ def _ordinal(library: Library, device: DeviceRecord) -> int | None:
 
 def _record(library: Library, ordinal: int, opencl: DeviceRecord) -> DeviceRecord:
     capabilities = None if opencl.capabilities is None else _capabilities(library, ordinal, opencl.capabilities)
-    return replace(
-        opencl,
-        index=ordinal,
-        native=Card(ordinal=ordinal, opencl=opencl),
-        backend=NAME,
-        capabilities=capabilities,
-    )
+    return replace(opencl, index=ordinal, native=ordinal, backend=NAME, capabilities=capabilities)
 
 
 def _capabilities(library: Library, ordinal: int, opencl: Capabilities) -> Capabilities:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from portagpu.backends.base import Built
 from portagpu.backends.cuda import ptx
-from portagpu.backends.cuda.cards import Card
+from portagpu.backends.cuda.cards import opencl_of
 from portagpu.backends.cuda.kernels import Program
 from portagpu.backends.cuda.primary import Primary
 from portagpu.backends.opencl.intermediate import intermediate_text
 
 
-def compiled(primary: Primary, card: Card, source: str, options: tuple[str, ...], remarks: tuple[str, ...]) -> Built:
+def compiled(primary: Primary, ordinal: int, source: str, options: tuple[str, ...], remarks: tuple[str, ...]) -> Built:
     """Compile a program; see `portagpu.backends.base.Driver.compile`."""
-    text = intermediate_text(card.opencl, source, options)
+    text = intermediate_text(opencl_of(ordinal), source, options)
     program = Program(primary, ptx.patched(text), options, verbose=bool(remarks))
     return Built(program=program, said=program.said)

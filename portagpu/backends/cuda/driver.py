@@ -10,7 +10,6 @@ import numpy as np
 from portagpu.backends.base import Allocator, Backend, Built, Driver, Enqueue, HostBytes, HostRange, Strided
 from portagpu.backends.cuda import dlpack
 from portagpu.backends.cuda import library as cu
-from portagpu.backends.cuda.cards import Card
 from portagpu.backends.cuda.compiling import compiled
 from portagpu.backends.cuda.handles import Event, Queue, stream_at
 from portagpu.backends.cuda.kernels import Kernel, LocalMemory, Program, enqueue_on
@@ -33,7 +32,7 @@ class CudaDriver(Driver):
     def __init__(self, backend: Backend, device: DeviceRecord, primary: Primary) -> None:
         assert device.capabilities is not None
         self.backend, self.device = backend, device
-        self._card: Card = device.native
+        self._ordinal: int = device.native
         self._primary: Primary = primary
         self._native: Primary | None = primary
         self._library = primary.library
@@ -48,7 +47,7 @@ class CudaDriver(Driver):
     @property
     def key(self) -> Hashable:
         """CUDA's number of the card: it has one primary context."""
-        return self._card.ordinal
+        return self._ordinal
 
     def close(self) -> None:
         """Let go of the context, which stays for other libraries."""
@@ -205,7 +204,7 @@ class CudaDriver(Driver):
             other = stream_at(self._primary, consumer or cu.LEGACY_STREAM)
             if other.handle != queue.handle:
                 self.barrier(other, [self.marker(queue)])
-        return dlpack.CARD, self._card.ordinal
+        return dlpack.CARD, self._ordinal
 
     def is_memory(self, value: Any) -> bool:
         """Whether a value is memory of a card."""
@@ -223,7 +222,7 @@ class CudaDriver(Driver):
 
     def compile(self, source: str, options: tuple[str, ...], remarks: tuple[str, ...], *, apart: bool) -> Built:
         """By the OpenCL driver's compiler, then CUDA's."""
-        return compiled(self._primary, self._card, source, options, remarks)
+        return compiled(self._primary, self._ordinal, source, options, remarks)
 
     def load(self, binary: bytes, options: tuple[str, ...]) -> Any:
         """The program of a text of `binary_of`."""
@@ -271,5 +270,5 @@ class CudaDriver(Driver):
 
     def registers(self, source: str, name: str, options: tuple[str, ...]) -> int | None:
         """Registers of a thread."""
-        program = compiled(self._primary, self._card, source, options, ()).program
+        program = compiled(self._primary, self._ordinal, source, options, ()).program
         return Kernel(program, name, ()).registers

@@ -31,6 +31,8 @@ class OpenCL(Backend):
     """Devices of all OpenCL drivers, through PyOpenCL."""
 
     name = discovery.NAME
+    title = "OpenCL"
+    to_install = "pip install 'portagpu[cpu]' brings a CPU driver"
     operations: ClassVar[frozenset[str]] = RENDERED
     errors: ClassVar[tuple[type[Exception], ...]] = (cl.Error,)
     queue_types: ClassVar[tuple[type, ...]] = (cl.CommandQueue,)

@@ -23,7 +23,7 @@ begin = time.perf_counter()
 import portagpu
 from portagpu import cuda
 imported = time.perf_counter()
-cuda.select_device(int(sys.argv[1]))
+cuda.select_device(sys.argv[1])
 from portagpu.bench.launching.kernels import scale
 x = cuda.to_device(__import__("numpy").ones(1024, "float32"))
 cuda.synchronize()
@@ -110,7 +110,7 @@ class _Replay:
 
 def own_children(device: DeviceRecord) -> Children:
     """Processes that use PortaGPU."""
-    return Children(_OURS, str(device.index))
+    return Children(_OURS, device.selector)
 
 
 def cupy_children() -> Children:

@@ -17,7 +17,7 @@ import numpy as np
 
 from portagpu.bench.peers.products import numpy_blas
 from portagpu.bench.records.run import Device, Machine
-from portagpu.device import DeviceRecord, devices
+from portagpu.device import DeviceRecord, devices, sources
 from portagpu.version import __version__
 
 _PACKAGES = ("pyopencl", "scipy", "torch", "cupy", "triton", "numba-cuda", "ml_dtypes")
@@ -60,12 +60,12 @@ def now() -> str:
 
 def device_facts(device: DeviceRecord) -> Device:
     """A device of the first machine, as result files tell of it; one of several of a name and driver has its index."""
-    alike = [one for one in devices() if one.key == device.key]
+    alike = [one for one in devices(source=sources.named(device.backend)) if one.key == device.key]
     known: dict[str, Any] = {} if device.capabilities is None else asdict(device.capabilities)
     told = {name: known[name] for name in _CAPABILITIES if name in known}
     return Device(
         machine=0,
-        name=f"{device.name} #{device.index}" if len(alike) > 1 else device.name,
+        name=f"{device.name} #{device.label}" if len(alike) > 1 else device.name,
         platform=device.platform,
         driver=device.driver_version,
         kind=device.device_type.name.lower(),

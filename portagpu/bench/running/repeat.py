@@ -41,11 +41,11 @@ def selector(device: DeviceRecord) -> str:
     """
     for text in (device.name, device.platform, device.driver_version):
         try:
-            if find_device(text).index == device.index:
+            if find_device(text).selector == device.selector:
                 return text
         except PortaGPUError:  # an empty text, or the driver is gone
             continue
-    return str(device.index)
+    return device.label
 
 
 __all__ = ["repetition", "selector"]

@@ -164,7 +164,7 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
 
 def context_of(request: dict[str, Any]) -> Context:
     """The device that a request names, made current; its compiler tells about registers where it can."""
-    context = select_device(int(request["device"]))
+    context = select_device(str(request["device"]))
     context.remarks = context.backend.spill_remarks(context.capabilities)
     return context
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.backends.opencl.codegen.names import Names, distinct, identifier
+from portagpu.backends.c_family.names import Names, distinct, identifier
 from portagpu.dtypes import FLOAT32
 from portagpu.ir.types import INT, Scalar
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from portagpu.backends.c_family.c_types import c_type
+from portagpu.backends.c_family.precedence import LOWEST, POSTFIX, UNARY
+from portagpu.backends.c_family.registry import Lowered, Printing
 from portagpu.backends.opencl.architecture_ptx import MARK
-from portagpu.backends.opencl.codegen.c_types import c_type
 from portagpu.backends.opencl.codegen.ptx import ARCHITECTURE, REGISTERS, ptx_text
-from portagpu.backends.opencl.codegen.registry import LOWEST, POSTFIX, UNARY, Lowered, Printing, register
+from portagpu.backends.opencl.codegen.table import OPENCL
 from portagpu.ir.nodes import Expr, Instruction, Operation
 
 
@@ -23,18 +25,18 @@ def _letter(operand: Expr) -> str:
     return REGISTERS[c_type(operand.type)]
 
 
-@register("shared_address")
+@OPENCL.register("shared_address")
 def _shared_address(printer: Printing, expr: Operation) -> Lowered:
     """A pointer to shared memory as its 32-bit address in that memory."""
     return f"(uint)(ulong)({printer.text(expr.args[0])})", UNARY
 
 
-@register("global_address")
+@OPENCL.register("global_address")
 def _global_address(printer: Printing, expr: Operation) -> Lowered:
     return f"(ulong)({printer.text(expr.args[0])})", UNARY
 
 
-@register("float_bits")
+@OPENCL.register("float_bits")
 def _float_bits(printer: Printing, expr: Operation) -> Lowered:
     return f"as_uint({printer.text(expr.args[0])})", POSTFIX
 
@@ -42,18 +44,19 @@ def _float_bits(printer: Printing, expr: Operation) -> Lowered:
 _ROUNDED = {"pack_half2": "uint", "pack_bfloat162": "uint", "float_to_tf32": "float"}
 
 
-@register(*_ROUNDED)
+@OPENCL.register(*_ROUNDED)
 def _rounded(printer: Printing, expr: Operation) -> Lowered:
     """One float32 rounded to fewer bits, or two to 16 bits each, the first in the low half."""
     native = printer.helpers.caps.ptx_target >= (8, 0)
-    helper = printer.helpers.use("arithmetic", f"{expr.name}_ptx" if native else expr.name, _ROUNDED[expr.name])
+    kind = _ROUNDED[expr.name]
+    helper = printer.helpers.use(*(("ptx", f"{expr.name}_ptx") if native else ("roundings", expr.name)), kind)
     return f"{helper}({', '.join(printer.text(a) for a in expr.args)})", POSTFIX
 
 
 _COPIED = {4: "uint", 8: "uint2", 16: "uint4"}
 
 
-@register(*(f"copy_{size}" for size in _COPIED))
+@OPENCL.register(*(f"copy_{size}" for size in _COPIED))
 def _copy(printer: Printing, expr: Operation) -> Lowered:
     """A copy of some bytes from global to shared memory by the thread itself; zeros where it is not valid."""
     kind = _COPIED[int(expr.name.removeprefix("copy_"))]

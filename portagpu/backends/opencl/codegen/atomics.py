@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from portagpu.backends.opencl.codegen.c_types import SPACES, c_type
-from portagpu.backends.opencl.codegen.negations import hides, negated
-from portagpu.backends.opencl.codegen.registry import (
-    EQUALITY,
-    POSTFIX,
-    UNARY,
-    Lowered,
-    Printing,
-    argument_text,
-    register,
-)
+from portagpu.backends.c_family.c_types import c_type
+from portagpu.backends.c_family.negations import hides, negated
+from portagpu.backends.c_family.precedence import EQUALITY, POSTFIX, UNARY
+from portagpu.backends.c_family.registry import Lowered, Printing, argument_text
+from portagpu.backends.opencl.codegen.language import qualifier
+from portagpu.backends.opencl.codegen.table import OPENCL
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.errors import MissingCapabilityError
 from portagpu.ir.nodes import Operation
@@ -33,11 +28,11 @@ def _atomic_parts(printer: Printing, expr: Operation) -> tuple[str, Scalar, Spac
             )
         for extension in ("cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"):
             printer.helpers.extension(extension)
-    pointer = f"(volatile {SPACES[space]} {c_type(element)}*)({printer.text(place)})"
+    pointer = f"(volatile {qualifier(space)} {c_type(element)}*)({printer.text(place)})"
     return pointer, element, space, [printer.text(a) for a in expr.args[1:]]
 
 
-@register(
+@OPENCL.register(
     "atomic_add", "atomic_sub", "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor", "atomic_exch"
 )
 def _atomic(printer: Printing, expr: Operation) -> Lowered:
@@ -64,7 +59,7 @@ def _atomic(printer: Printing, expr: Operation) -> Lowered:
 
 
 def _helper(printer: Printing, name: str, element: Scalar, space: Space) -> str:
-    return printer.helpers.use("atomics", name, c_type(element), SPACES[space])
+    return printer.helpers.use("atomics", name, c_type(element), space)
 
 
 def _adds_floats(caps: Capabilities, element: Scalar, space: Space) -> bool:
@@ -74,7 +69,7 @@ def _adds_floats(caps: Capabilities, element: Scalar, space: Space) -> bool:
     return caps.float_atomic_add_local if element.dtype.size == 4 else caps.double_atomic_add_local
 
 
-@register("atomic_inc", "atomic_dec", "atomic_nanmax", "atomic_nanmin")
+@OPENCL.register("atomic_inc", "atomic_dec", "atomic_nanmax", "atomic_nanmin")
 def _atomic_loop(printer: Printing, expr: Operation) -> Lowered:
     pointer, element, space, operands = _atomic_parts(printer, expr)
     name = expr.name
@@ -83,14 +78,14 @@ def _atomic_loop(printer: Printing, expr: Operation) -> Lowered:
     return f"{_helper(printer, name, element, space)}({pointer}, {operands[0]})", POSTFIX
 
 
-@register("claim_fault")
+@OPENCL.register("claim_fault")
 def _claim_fault(printer: Printing, expr: Operation) -> Lowered:
     """Whether this thread is the first of the launch to record an exception."""
-    helper = printer.helpers.use("atomics", "atomic_claim_fault", "long", "__global")
+    helper = printer.helpers.use("atomics", "atomic_claim_fault", "long", Space.GLOBAL)
     return f"{helper}({argument_text(printer, expr)}) != 0", EQUALITY
 
 
-@register("fault_bits")
+@OPENCL.register("fault_bits")
 def _fault_bits(printer: Printing, expr: Operation) -> Lowered:
     """A float's bits as a 64-bit integer."""
     operand = expr.args[0].type
@@ -99,7 +94,7 @@ def _fault_bits(printer: Printing, expr: Operation) -> Lowered:
     return (f"as_long({text})", POSTFIX) if operand.dtype.size == 8 else (f"(long)as_int({text})", UNARY)
 
 
-@register("atomic_cas")
+@OPENCL.register("atomic_cas")
 def _atomic_cas(printer: Printing, expr: Operation) -> Lowered:
     pointer, element, space, operands = _atomic_parts(printer, expr)
     if element.dtype.is_integer:
@@ -121,12 +116,12 @@ def _volatile(printer: Printing, expr: Operation, name: str) -> str:
     assert isinstance(place.type, Pointer) and isinstance(place.type.element, Scalar)
     caps = printer.helpers.caps
     variant = "strong" if caps.inline_ptx and caps.ptx_target >= _STRONG_TARGET else ""
-    kind, space = c_type(place.type.element), SPACES[place.type.space]
+    kind, space = c_type(place.type.element), place.type.space
     helper = printer.helpers.use("atomics", name, kind, space, variant=variant)
     rest = [printer.text(a) for a in expr.args[1:]]
-    return f"{helper}({', '.join([f'(volatile {space} {kind}*)({printer.text(place)})', *rest])})"
+    return f"{helper}({', '.join([f'(volatile {qualifier(space)} {kind}*)({printer.text(place)})', *rest])})"
 
 
-@register("volatile_load", "volatile_store")
+@OPENCL.register("volatile_load", "volatile_store")
 def _volatile_access(printer: Printing, expr: Operation) -> Lowered:
     return _volatile(printer, expr, expr.name), POSTFIX

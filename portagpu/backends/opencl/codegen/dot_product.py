@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from portagpu.backends.opencl.codegen.c_types import c_type
-from portagpu.backends.opencl.codegen.registry import POSTFIX, Lowered, Printing, register
+from portagpu.backends.c_family.c_types import c_type
+from portagpu.backends.c_family.precedence import POSTFIX
+from portagpu.backends.c_family.registry import Lowered, Printing
+from portagpu.backends.opencl.codegen.table import OPENCL
 from portagpu.ir.nodes import Operation
 from portagpu.ir.types import Scalar
 
 _DP4A_TARGET = (6, 1)
 
 
-@register("dp4a_ss", "dp4a_su", "dp4a_us", "dp4a_uu")
+@OPENCL.register("dp4a_ss", "dp4a_su", "dp4a_us", "dp4a_uu")
 def _dp4a(printer: Printing, expr: Operation) -> Lowered:
     caps = printer.helpers.caps
     way = "ptx" if caps.ptx_target >= _DP4A_TARGET else "builtin" if caps.packed_dot_product else "plain"
@@ -19,7 +21,7 @@ def _dp4a(printer: Printing, expr: Operation) -> Lowered:
     return f"{helper}({', '.join(printer.text(a) for a in expr.args)})", POSTFIX
 
 
-@register("prefetch")
+@OPENCL.register("prefetch")
 def _prefetch(printer: Printing, expr: Operation) -> Lowered:
     caps = printer.helpers.caps
     place = printer.text(expr.args[0])

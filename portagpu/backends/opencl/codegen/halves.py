@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from portagpu.backends.opencl.codegen.c_types import SPACES, c_type
-from portagpu.backends.opencl.codegen.registry import LOWERINGS, POSTFIX, Lowered, Printing
+from portagpu.backends.c_family.c_types import c_type
+from portagpu.backends.c_family.precedence import POSTFIX
+from portagpu.backends.c_family.registry import Lowered, Printing
+from portagpu.backends.opencl.codegen.language import qualifier
+from portagpu.backends.opencl.codegen.table import OPENCL
 from portagpu.ir.nodes import Operation
 from portagpu.ir.types import Pointer, Scalar, Type, Vector
 
@@ -11,7 +14,7 @@ from portagpu.ir.types import Pointer, Scalar, Type, Vector
 def _pointer(printer: Printing, expr: Operation, const: str) -> str:
     place = expr.args[0]
     assert isinstance(place.type, Pointer)
-    return f"({SPACES[place.type.space]} {const}half*)({printer.text(place)})"
+    return f"({qualifier(place.type.space)} {const}half*)({printer.text(place)})"
 
 
 def _function(expr: Operation, kind: Type) -> str:
@@ -33,9 +36,9 @@ def _store(printer: Printing, expr: Operation) -> Lowered:
 def _helper(printer: Printing, expr: Operation) -> Lowered:
     kind = expr.args[0].type if expr.name == "half_bits" else expr.type  # the one of floats
     assert isinstance(kind, Scalar | Vector)
-    return f"{printer.helpers.use('arithmetic', expr.name, c_type(kind))}({printer.text(expr.args[0])})", POSTFIX
+    return f"{printer.helpers.use('halves', expr.name, c_type(kind))}({printer.text(expr.args[0])})", POSTFIX
 
 
-LOWERINGS.update(dict.fromkeys(("half_value", "half_bits", "round_half"), _helper))
-LOWERINGS.update(dict.fromkeys(("load_half", "load_half_aligned"), _load))
-LOWERINGS.update(dict.fromkeys(("store_half", "store_half_aligned"), _store))
+OPENCL.update(dict.fromkeys(("half_value", "half_bits", "round_half"), _helper))
+OPENCL.update(dict.fromkeys(("load_half", "load_half_aligned"), _load))
+OPENCL.update(dict.fromkeys(("store_half", "store_half_aligned"), _store))

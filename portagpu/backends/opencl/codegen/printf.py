@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portagpu.backends.opencl.codegen.registry import Printing
+from portagpu.backends.c_family.registry import Printing
 from portagpu.dtypes import Kind
 from portagpu.ir.nodes import Expr, Print
 from portagpu.ir.types import Scalar

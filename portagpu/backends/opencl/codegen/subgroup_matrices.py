@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from portagpu.backends.opencl.codegen.c_types import c_type
-from portagpu.backends.opencl.codegen.registry import LOWERINGS, POSTFIX, Lowered, Printing, register
+from portagpu.backends.c_family.c_types import c_type
+from portagpu.backends.c_family.precedence import POSTFIX
+from portagpu.backends.c_family.registry import Lowered, Printing
 from portagpu.backends.opencl.codegen.subgroups import enable, lanes_of
+from portagpu.backends.opencl.codegen.table import OPENCL
 from portagpu.ir.nodes import Expr, Operation
 from portagpu.ir.types import Scalar, Vector
 
@@ -75,10 +77,10 @@ def _call(printer: Printing, expr: Operation) -> Lowered:
     return found.form.format(name=found.name, a=left, b=right, acc=printer.text(acc)), POSTFIX
 
 
-LOWERINGS.update(dict.fromkeys(_FUNCTIONS, _call))
+OPENCL.update(dict.fromkeys(_FUNCTIONS, _call))
 
 
-@register(*(f"mad_{dtype}" for dtype in _MAD))
+@OPENCL.register(*(f"mad_{dtype}" for dtype in _MAD))
 def _mad(printer: Printing, expr: Operation) -> Lowered:
     """The function is declared first: compilers that have it may not have its header."""
     enable(printer, "cl_intel_subgroup_matrix_multiply_accumulate")

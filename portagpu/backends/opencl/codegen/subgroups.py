@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from portagpu.backends.opencl.codegen.c_types import c_type
-from portagpu.backends.opencl.codegen.registry import POSTFIX, UNARY, Lowered, Printing, register
+from portagpu.backends.c_family.c_types import c_type
+from portagpu.backends.c_family.precedence import POSTFIX, UNARY
+from portagpu.backends.c_family.registry import Lowered, Printing
+from portagpu.backends.opencl.codegen.table import OPENCL
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import MissingCapabilityError
 from portagpu.ir.nodes import Operation
@@ -39,19 +41,19 @@ def subgroup_attribute(program: Program, caps: Capabilities, size: int | None) -
     return (f"__attribute__((intel_reqd_sub_group_size({size})))",)
 
 
-@register(*_INDICES)
+@OPENCL.register(*_INDICES)
 def _index(printer: Printing, expr: Operation) -> Lowered:
     enable(printer)
     return f"(int){_INDICES[expr.name]}()", UNARY
 
 
-@register("subgroup_broadcast")
+@OPENCL.register("subgroup_broadcast")
 def _broadcast(printer: Printing, expr: Operation) -> Lowered:
     enable(printer)
     return f"sub_group_broadcast({printer.text(expr.args[0])}, {printer.text(expr.args[1])})", POSTFIX
 
 
-@register("subgroup_shuffle")
+@OPENCL.register("subgroup_shuffle")
 def _shuffle(printer: Printing, expr: Operation) -> Lowered:
     enable(printer, "cl_khr_subgroup_shuffle")
     is_standard = "cl_khr_subgroup_shuffle" in printer.helpers.caps.extensions
@@ -67,7 +69,7 @@ def lanes_of(kind: object) -> tuple[Scalar, str]:
     return kind, ""
 
 
-@register("subgroup_block_read")
+@OPENCL.register("subgroup_block_read")
 def _block_read(printer: Printing, expr: Operation) -> Lowered:
     enable(printer)
     element, count = lanes_of(expr.type)
@@ -76,7 +78,7 @@ def _block_read(printer: Printing, expr: Operation) -> Lowered:
     return f"as_{c_type(element)}{count}({call})", POSTFIX
 
 
-@register("subgroup_block_write")
+@OPENCL.register("subgroup_block_write")
 def _block_write(printer: Printing, expr: Operation) -> Lowered:
     enable(printer)
     place, value = expr.args

@@ -1,17 +1,18 @@
-"""Lowering of warp operations: inline PTX, or exchanges through shared memory between barriers of the block."""
+"""Lowering of warp operations as inline PTX; without it, a pass makes exchanges through shared memory of them."""
 
 from __future__ import annotations
 
-from portagpu.backends.opencl.codegen.c_types import c_type
-from portagpu.backends.opencl.codegen.registry import LOWERINGS, POSTFIX, Lowered, Printing
+from portagpu.backends.c_family.c_types import c_type
+from portagpu.backends.c_family.precedence import POSTFIX
+from portagpu.backends.c_family.registry import Lowered, Printing
+from portagpu.backends.opencl.codegen.table import OPENCL
 from portagpu.dtypes import UINT32
-from portagpu.ir.analysis.uniform import EXCHANGES, WARP_OPERATIONS
-from portagpu.ir.nodes import Cast, Constant, Operation
+from portagpu.ir.nodes import Cast, Operation
 from portagpu.ir.types import Scalar
 
-_VALUES = {"warp_shuffle": 2, "warp_match": 3, "warp_shfl": 1, "warp_match_any": 1, "warp_match_all": 1}
+_VALUES = {"warp_shfl": 1, "warp_match_any": 1, "warp_match_all": 1}
 _NATIVE_VOTES = ("warp_all", "warp_any", "warp_eq", "warp_ballot")
-_WORDS = ("warp_ballots", "warp_active", *_NATIVE_VOTES)
+_WORDS = ("warp_active", *_NATIVE_VOTES)
 
 
 def _typed(printer: Printing, expr: Operation) -> Lowered:
@@ -26,22 +27,11 @@ def _untyped(printer: Printing, expr: Operation) -> Lowered:
 
 
 def _call(printer: Printing, expr: Operation, kind: str) -> Lowered:
-    """A call of the helper; where all threads of the block take part, of one that need not ask who does."""
-    name, args = expr.name, expr.args
-    if name in EXCHANGES:
-        if isinstance(args[-1], Constant):
-            args = args[:-1]
-        else:
-            name += "_some"
-    elif name in WARP_OPERATIONS:
-        name = "warp_shuffle_ptx" if name == "warp_shfl" else f"{name}_ptx"
+    args = expr.args
+    name = "warp_shuffle_ptx" if expr.name == "warp_shfl" else f"{expr.name}_ptx"
     if expr.name in _NATIVE_VOTES:
         args = (args[0], Cast(args[1], Scalar(UINT32), span=expr.span))
     return f"{printer.helpers.use('warp', name, kind)}({', '.join(map(printer.text, args))})", POSTFIX
-
-
-def _barrier(printer: Printing, expr: Operation) -> Lowered:
-    return printer.helpers.barrier(), POSTFIX
 
 
 def _sync(printer: Printing, expr: Operation) -> Lowered:
@@ -59,6 +49,6 @@ def _grid_sync(printer: Printing, expr: Operation) -> Lowered:
     return f"{helper}({printer.text(expr.args[0])})", POSTFIX
 
 
-LOWERINGS.update(dict.fromkeys(_VALUES, _typed))
-LOWERINGS.update(dict.fromkeys(_WORDS, _untyped))
-LOWERINGS.update({"warp_barrier": _barrier, "warp_sync": _sync, "nanosleep": _nanosleep, "grid_sync": _grid_sync})
+OPENCL.update(dict.fromkeys(_VALUES, _typed))
+OPENCL.update(dict.fromkeys(_WORDS, _untyped))
+OPENCL.update({"warp_sync": _sync, "nanosleep": _nanosleep, "grid_sync": _grid_sync})

@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from portagpu.backends.opencl.codegen.c_types import c_type
-from portagpu.backends.opencl.codegen.registry import Printing
+from portagpu.backends.c_family.c_types import c_type
+from portagpu.backends.c_family.registry import Printing
 from portagpu.dtypes import BFLOAT16
 from portagpu.ir.nodes import Binary, BinaryOp, Cast, Constant, Expr
 from portagpu.ir.program import ConstantArray

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from portagpu.backends.opencl.codegen.c_types import c_type
-from portagpu.backends.opencl.codegen.registry import POSTFIX, Lowered, Printing, register
+from portagpu.backends.c_family.c_types import c_type
+from portagpu.backends.c_family.precedence import POSTFIX
+from portagpu.backends.c_family.registry import SHARED, Lowered, Printing
 from portagpu.ir.nodes import Operation
 from portagpu.ir.types import Scalar, Vector
 
-_CVT_TARGET = (8, 0)
 
-
-@register("bfloat16_value", "bfloat16_bits")
+@SHARED.register("bfloat16_value", "bfloat16_bits")
 def _converted(printer: Printing, expr: Operation) -> Lowered:
     kind = expr.type if expr.name == "bfloat16_value" else expr.args[0].type  # the one of floats
     assert isinstance(kind, Scalar | Vector)
-    if expr.name == "bfloat16_bits" and printer.helpers.caps.ptx_target >= _CVT_TARGET:
-        return f"{printer.helpers.use('bfloat16', 'bfloat16_ptx', c_type(kind))}({printer.text(expr.args[0])})", POSTFIX
     return f"{printer.helpers.use('bfloat16', expr.name, c_type(kind))}({printer.text(expr.args[0])})", POSTFIX

@@ -1,9 +1,9 @@
 """C identifiers for IR names.
 
-OpenCL C, its headers, extensions and drivers own an open set of words: keywords, types, macros, hundreds of built-in
-functions. None of them ends in an underscore. So every name of the user's gets one, but those of a single small letter
-with up to two digits (`x`, `i2`), and the extents and strides of such arrays (`x_n0`), which nobody's headers take.
-Names of the code generator's own begin with ``pg_``, or are a letter with digits, too.
+The languages of the family, their headers, extensions and drivers own an open set of words: keywords, types, macros,
+hundreds of built-in functions. None of them ends in an underscore. So every name of the user's gets one, but those of a
+single small letter with up to two digits (`x`, `i2`), and the extents and strides of such arrays (`x_n0`), which
+nobody's headers take. Names of the code generator's own begin with ``pg_``, or are a letter with digits, too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from portagpu.backends.opencl.codegen.c_types import short
+from portagpu.backends.c_family.c_types import short
 from portagpu.ir.names import LOCAL_MARK, SHARED_MARK, is_own, word_of
 from portagpu.ir.types import Pointer, Scalar, Struct, Type, Vector
 

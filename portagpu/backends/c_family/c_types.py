@@ -1,4 +1,7 @@
-"""What the IR's types, address spaces and operators are called in OpenCL C."""
+"""What the IR's types of numbers and operators are called in all languages of the family.
+
+They are OpenCL C's names; SYCL has the same ones, of vectors too. What differs, pointers above all, a `Language` says.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,8 @@ from portagpu.dtypes import DType
 from portagpu.ir.nodes import BinaryOp, CompareOp, LogicalOp
 from portagpu.ir.types import Element, Pointer, Scalar, Space, Struct, Type, Vector, Void
 
-SPACES = {
-    Space.GLOBAL: "__global",
-    Space.SHARED: "__local",
-    Space.THREAD: "__private",
-    Space.CONSTANT: "__constant",
-}
+SPACE_WORDS = {Space.GLOBAL: "global", Space.SHARED: "local", Space.THREAD: "private", Space.CONSTANT: "constant"}
+"""Address spaces in generated names."""
 OPERATORS: dict[BinaryOp | CompareOp | LogicalOp, str] = {
     BinaryOp.ADD: "+",
     BinaryOp.SUB: "-",
@@ -64,16 +63,14 @@ def suffix(dtype: DType) -> str:
 
 
 def c_type(kind: Type) -> str:
-    """Name of a type; of a pointer with its address space and qualifiers."""
+    """Name of a type that is no pointer: see `Language.type` for those."""
     match kind:
         case Scalar():
             return c_name(kind.dtype)
         case Vector():
             return f"{c_name(kind.dtype)}{kind.lanes}" if kind.lanes > 1 else c_name(kind.dtype)
         case Pointer():
-            const = "const " if kind.readonly and kind.space is not Space.CONSTANT else ""
-            restrict = " restrict" if kind.restrict else ""
-            return f"{SPACES[kind.space]} {const}{storage(kind.element)}*{restrict}"
+            raise AssertionError("a pointer's name depends on the language")
         case Struct():
             return "pg_tuple_" + "_".join(map(short, kind.items))
         case Void():
@@ -88,7 +85,7 @@ def storage(element: Element) -> str:
 def short(element: Element | Pointer) -> str:
     """A short name of a type for generated identifiers."""
     if isinstance(element, Pointer):
-        space = SPACES[element.space].removeprefix("__")
+        space = SPACE_WORDS[element.space]
         return f"{space}_{'const_' if element.readonly else ''}{short(element.element)}"
     base = element.dtype.short
     if isinstance(element, Vector):

@@ -1,34 +1,24 @@
-"""Lowering of arithmetic: OpenCL's functions, Python's division, comparisons, and operations on bits."""
+"""Lowering of arithmetic: library functions, Python's division, comparisons, and operations on bits."""
 
 from __future__ import annotations
 
-from portagpu.backends.opencl.codegen.c_types import c_type
-from portagpu.backends.opencl.codegen.registry import (
-    EQUALITY,
-    POSTFIX,
-    PRODUCT,
-    UNARY,
-    Lowered,
-    Printing,
-    argument_text,
-    register,
-)
+from portagpu.backends.c_family.c_types import c_type
+from portagpu.backends.c_family.precedence import EQUALITY, POSTFIX, PRODUCT, UNARY
+from portagpu.backends.c_family.registry import SHARED, Lowered, Printing, argument_text
 from portagpu.dtypes import FLOAT32
 from portagpu.ir.nodes import Operation
 from portagpu.ir.types import Scalar, Vector
 
-# OpenCL's builtins that have the operation's own name
+# library functions that have the operation's own name
 _SAME = (
     *("sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan"),
     *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "tgamma", "lgamma", "cbrt", "rsqrt"),
     *("radians", "degrees", "floor", "ceil", "trunc", "rint", "fabs", "atan2", "copysign", "fmod", "hypot", "pow"),
     *("remainder", "nextafter", "ldexp", "fma", "fmin", "fmax"),
 )
-# helpers in place of the functions of a driver that takes PTX
-_WITHOUT_BRANCHES = {"erf": "erf_ptx", "erfc": "erfc_ptx", "tanh": "tanh_ptx"}
 
 
-@register(*_SAME)
+@SHARED.register(*_SAME)
 def _same(printer: Printing, expr: Operation) -> Lowered:
     if isinstance(expr.type, Scalar) and expr.type.dtype.is_complex:  # only powers: the others are dialect functions
         for helper in ("complex_mul", "complex_div"):
@@ -37,10 +27,6 @@ def _same(printer: Printing, expr: Operation) -> Lowered:
             f"{printer.helpers.use('complex', 'complex_pow', c_type(expr.type))}({argument_text(printer, expr)})",
             POSTFIX,
         )
-    if expr.name in _WITHOUT_BRANCHES and expr.type == Scalar(FLOAT32) and printer.helpers.caps.inline_ptx:
-        # that driver's own have branches, across which neither loads nor other calls are overlapped
-        helper = printer.helpers.use("arithmetic", _WITHOUT_BRANCHES[expr.name], "float")
-        return f"{helper}({argument_text(printer, expr)})", POSTFIX
     if expr.name in ("erf", "tanh") and isinstance(expr.type, Vector) and expr.type.dtype is FLOAT32:
         # drivers' own for vectors compute lane after lane, or take a branch for each range
         return (
@@ -50,24 +36,22 @@ def _same(printer: Printing, expr: Operation) -> Lowered:
     return f"{expr.name}({argument_text(printer, expr)})", POSTFIX
 
 
-@register("one_plus_tanh", "one_plus_erf")
+@SHARED.register("one_plus_tanh", "one_plus_erf")
 def _one_plus(printer: Printing, expr: Operation) -> Lowered:
-    kind, name = expr.type, expr.name
-    if isinstance(kind, Scalar) and printer.helpers.caps.inline_ptx:
-        name += "_ptx"
-    return f"{printer.helpers.use('arithmetic', name, c_type(kind))}({argument_text(printer, expr)})", POSTFIX
+    helper = printer.helpers.use("arithmetic", expr.name, c_type(expr.type))
+    return f"{helper}({argument_text(printer, expr)})", POSTFIX
 
 
-@register("isnan", "isinf", "isfinite", "signbit")
+@SHARED.register("isnan", "isinf", "isfinite", "signbit")
 def _classify(printer: Printing, expr: Operation) -> Lowered:
     return f"{expr.name}({argument_text(printer, expr)}) != 0", EQUALITY
 
 
-@register("iabs")
+@SHARED.register("iabs")
 def _iabs(printer: Printing, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Scalar | Vector)
     if isinstance(expr.type, Vector):
-        return f"convert_{c_type(expr.type)}(abs({argument_text(printer, expr)}))", POSTFIX
+        return printer.language.converted(c_type(expr.type), f"abs({argument_text(printer, expr)})"), POSTFIX
     if expr.type.dtype.size >= 4:  # a driver's abs may take for granted that the most negative value does not occur
         return (
             f"{printer.helpers.use('arithmetic', 'iabs', c_type(expr.type))}({argument_text(printer, expr)})",
@@ -80,7 +64,7 @@ def _iabs(printer: Printing, expr: Operation) -> Lowered:
     )
 
 
-@register("min", "max")
+@SHARED.register("min", "max")
 def _extreme(printer: Printing, expr: Operation) -> Lowered:
     kind = expr.type
     assert isinstance(kind, Scalar | Vector)
@@ -91,7 +75,7 @@ def _extreme(printer: Printing, expr: Operation) -> Lowered:
     return _helper(printer, expr)
 
 
-@register("floordiv", "mod")
+@SHARED.register("floordiv", "mod")
 def _division(printer: Printing, expr: Operation) -> Lowered:
     """Python's division of integers, which is C's where neither is negative and the divisor is not zero."""
     left, right = expr.args
@@ -104,13 +88,13 @@ def _division(printer: Printing, expr: Operation) -> Lowered:
     return _helper(printer, expr)
 
 
-@register("shl", "shr", "ipow", "slice_bound", "slice_length", "minimum", "maximum", "frexp_mantissa")
+@SHARED.register("shl", "shr", "ipow", "slice_bound", "slice_length", "minimum", "maximum")
 def _helper(printer: Printing, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Scalar)
     return f"{printer.helpers.use('arithmetic', expr.name, c_type(expr.type))}({argument_text(printer, expr)})", POSTFIX
 
 
-@register(*(f"compare_{c}" for c in ("lt", "le", "gt", "ge", "eq", "ne")))
+@SHARED.register(*(f"compare_{c}" for c in ("lt", "le", "gt", "ge", "eq", "ne")))
 def _compare_mixed(printer: Printing, expr: Operation) -> Lowered:
     """Exact comparison of int64 with uint64."""
     symbol = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}[expr.name[-2:]]
@@ -124,14 +108,21 @@ def _compare_mixed(printer: Printing, expr: Operation) -> Lowered:
     return f"0 {symbol} {helper}({right}, {left})", EQUALITY
 
 
-@register("popc", "clz")
+@SHARED.register("popc", "clz")
 def _bits(printer: Printing, expr: Operation) -> Lowered:
     name = {"popc": "popcount", "clz": "clz"}[expr.name]
     return f"(int){name}({argument_text(printer, expr)})", UNARY
 
 
-@register("ffs", "brev", "frexp_exponent")
+@SHARED.register("ffs", "brev")
 def _bit_helper(printer: Printing, expr: Operation) -> Lowered:
     operand = expr.args[0].type
     assert isinstance(operand, Scalar)
     return f"{printer.helpers.use('arithmetic', expr.name, c_type(operand))}({argument_text(printer, expr)})", POSTFIX
+
+
+@SHARED.register("frexp_mantissa", "frexp_exponent")
+def _frexp(printer: Printing, expr: Operation) -> Lowered:
+    operand = expr.args[0].type
+    assert isinstance(operand, Scalar)
+    return f"{printer.helpers.use('frexp', expr.name, c_type(operand))}({argument_text(printer, expr)})", POSTFIX

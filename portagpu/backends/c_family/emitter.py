@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from portagpu.backends.opencl.codegen.analysis import Facts
-from portagpu.backends.opencl.codegen.assembly import assembly
-from portagpu.backends.opencl.codegen.c_types import SPACES, c_type
-from portagpu.backends.opencl.codegen.complex_numbers import is_complex
-from portagpu.backends.opencl.codegen.printer import Printer
-from portagpu.backends.opencl.codegen.printf import print_call
-from portagpu.backends.opencl.codegen.registry import EQUALITY, LOWEST, POSTFIX, RELATION, UNARY
+from portagpu.backends.c_family.analysis import Facts
+from portagpu.backends.c_family.c_types import c_type
+from portagpu.backends.c_family.complex_numbers import is_complex
+from portagpu.backends.c_family.line import Line
+from portagpu.backends.c_family.precedence import EQUALITY, LOWEST, POSTFIX, RELATION, UNARY
+from portagpu.backends.c_family.printer import Printer
 from portagpu.device.capabilities import DeviceType
 from portagpu.dtypes import BOOL
 from portagpu.ir.names import is_guard
@@ -35,20 +32,6 @@ from portagpu.ir.program import Function
 from portagpu.ir.types import Pointer, Scalar, Struct, Type, Vector, element_size
 from portagpu.ir.walk import all_expressions, all_statements, expressions, unreachable
 from portagpu.source import Span
-
-
-def _zero(kind: Type) -> str:
-    if isinstance(kind, Struct):
-        return "{ 0 }"
-    return f"({c_type(kind)})(0)" if isinstance(kind, Vector) or is_complex(kind) else "0"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of C and its origin."""
-
-    text: str
-    span: Span | None
 
 
 class Emitter:
@@ -101,7 +84,7 @@ class Emitter:
                     continue
                 self._declared.add(slot)
                 # set on some paths only: CUDA-Python's programs read it on others, and C compilers draw conclusions
-                self._line(f"{self._declared_type(*slot)} {self.printer.names(*slot)} = {_zero(slot[1])};")
+                self._line(f"{self._declared_type(*slot)} {self.printer.names(*slot)} = {self._zero(slot[1])};")
 
     def _reads_itself(self, statement: Assign) -> bool:
         return any(
@@ -126,10 +109,15 @@ class Emitter:
     def _type(self, kind: Type) -> str:
         self.printer.helpers.note(kind)
         if isinstance(kind, Pointer):
-            return c_type(Pointer(kind.element, kind.space, kind.readonly))
+            return self.printer.language.type(Pointer(kind.element, kind.space, kind.readonly))
         if self.printer.helpers.has_barriers and isinstance(kind, Scalar) and kind.dtype is BOOL:
             return "int"  # a CPU driver got a flag wrong: docs/driver-quirks.md
         return c_type(kind)
+
+    def _zero(self, kind: Type) -> str:
+        if isinstance(kind, Struct):
+            return self.printer.language.empty_struct
+        return f"({c_type(kind)})(0)" if isinstance(kind, Vector) or is_complex(kind) else "0"
 
     def _declared_type(self, name: str, kind: Type) -> str:
         """A variable's type; flags that guard the way to barriers are out of the optimiser's reach on some CPUs.
@@ -151,7 +139,7 @@ class Emitter:
             case VectorStore():
                 self._line(self._vector_store(statement), statement.span)
             case Instruction():
-                self._line(assembly(self.printer, statement), statement.span)
+                self._line(self.printer.dialect.instruction(self.printer, statement), statement.span)
             case Evaluate():
                 self._line(f"{text(statement.value)};", statement.span)
             case If():
@@ -169,7 +157,7 @@ class Emitter:
             case Return():
                 self._return(statement)
             case Print():
-                self._line(print_call(self.printer, statement), statement.span)
+                self._line(self.printer.dialect.print_call(self.printer, statement), statement.span)
             case _:
                 unreachable(statement)
 
@@ -195,7 +183,7 @@ class Emitter:
         if statement.packed:
             assert isinstance(kind, Scalar | Vector)
             size, address = element_size(kind), printer.address(statement.base, statement.index)
-            self._line(f"vstore{size}(as_uchar{size}({value}), 0, {address});", statement.span)
+            self._line(printer.language.packed_store(value, size, address), statement.span)
             return
         if isinstance(kind, Scalar) and kind.dtype is BOOL:
             value = f"(uchar){printer.text(statement.value, UNARY)}"
@@ -207,12 +195,11 @@ class Emitter:
         vector = statement.value.type
         assert isinstance(statement.base.type, Pointer)
         assert isinstance(vector, Vector)
-        lanes = vector.lanes
         address = printer.address(statement.base, statement.index)
-        if statement.aligned and lanes != 3:
-            pointer = f"({SPACES[statement.base.type.space]} {c_type(vector)}*)({address})"
-            return f"*{pointer} = {printer.text(statement.value)};"
-        return f"vstore{lanes}({printer.text(statement.value)}, 0, {address});"
+        if statement.aligned and vector.lanes != 3:
+            pointer = printer.language.pointer(c_type(vector), statement.base.type.space)
+            return f"*({pointer})({address}) = {printer.text(statement.value)};"
+        return printer.language.vector_store(vector, printer.text(statement.value), address)
 
     def _inner(self, body: tuple[Stmt, ...]) -> None:
         self._depth += 1

@@ -1,4 +1,4 @@
-"""Prints IR expressions as OpenCL C."""
+"""Prints IR expressions as C text, in the words of a dialect."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import TypeGuard
 
 import numpy as np
 
-from portagpu.backends.opencl.codegen.analysis import Facts
-from portagpu.backends.opencl.codegen.c_types import OPERATORS, SPACES, c_name, c_type, suffix
-from portagpu.backends.opencl.codegen.complex_numbers import cast_complex, compare_complex, is_complex, multiply_complex
-from portagpu.backends.opencl.codegen.helpers import HelperSet
-from portagpu.backends.opencl.codegen.names import Names
-from portagpu.backends.opencl.codegen.narrow import narrowed
-from portagpu.backends.opencl.codegen.negations import hides, is_hidden_constant, negated, rounded
-from portagpu.backends.opencl.codegen.registry import (
+from portagpu.backends.c_family.analysis import Facts
+from portagpu.backends.c_family.c_types import OPERATORS, c_name, c_type, suffix
+from portagpu.backends.c_family.complex_numbers import cast_complex, compare_complex, is_complex, multiply_complex
+from portagpu.backends.c_family.dialect import Dialect
+from portagpu.backends.c_family.helpers import HelperSet
+from portagpu.backends.c_family.names import Names
+from portagpu.backends.c_family.narrow import narrowed
+from portagpu.backends.c_family.negations import hides, is_hidden_constant, negated, rounded
+from portagpu.backends.c_family.precedence import (
     AND,
     BIT_AND,
     BIT_OR,
@@ -30,8 +31,8 @@ from portagpu.backends.opencl.codegen.registry import (
     SUM,
     TERNARY,
     UNARY,
-    lower_operation,
 )
+from portagpu.backends.c_family.registry import Lowered
 from portagpu.dtypes import BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT32, UINT64
 from portagpu.ir.analysis.indices import is_index
 from portagpu.ir.names import own
@@ -61,7 +62,7 @@ from portagpu.ir.nodes import (
     VectorLoad,
 )
 from portagpu.ir.program import MemoryArray
-from portagpu.ir.types import INT, Pointer, Scalar, Space, Vector, element_size
+from portagpu.ir.types import INT, Pointer, Scalar, Space, Type, Vector, element_size
 from portagpu.ir.walk import all_expressions, unreachable
 
 _BINARY_LEVEL = {
@@ -78,25 +79,35 @@ _BINARY_LEVEL = {
 }
 _COMPARE_LEVEL = {op: EQUALITY if op in (CompareOp.EQ, CompareOp.NE) else RELATION for op in CompareOp}
 _LOGICAL_LEVEL = {LogicalOp.AND: AND, LogicalOp.OR: OR}
-_LANES = "0123456789abcdef"
 
 
 class Printer:
     """Prints the expressions of one function."""
 
-    def __init__(self, facts: Facts, names: Names, helpers: HelperSet, arrays: dict[str, MemoryArray]) -> None:
+    def __init__(
+        self, dialect: Dialect, facts: Facts, names: Names, helpers: HelperSet, arrays: dict[str, MemoryArray]
+    ) -> None:
+        self.dialect = dialect
+        self.language = dialect.language
         self.facts = facts
         self.names = names
         self.helpers = helpers
         self.arrays = arrays
         self.fixed: frozenset[str] = frozenset()  # names that are declared elsewhere
         self.wide = False  # whether there may be more threads than 32 bits count
-        self.communicates = False
         self._in_subscript = False
         self._in_global_subscript = False
         self.used: set[str] = set()  # names that were printed
         self.block_sizes: dict[int, str] = {}  # variables that hold the block's extents, by axis
         self.thread_ids: dict[int, str] = {}  # variables that hold the thread's place in its block, by axis
+
+    def operation(self, expr: Operation) -> Lowered:
+        """C text and precedence of an operation. Raises `MissingCapabilityError` where the device cannot do it."""
+        return self.dialect.lowerings[expr.name](self, expr)
+
+    def name(self, name: str, kind: Type) -> str:
+        """The identifier of a variable or array."""
+        return self.names(name, kind)
 
     def block_size(self, axis: Expr) -> str:
         """The variable that holds an extent of the block, set once at the function's start.
@@ -125,8 +136,10 @@ class Printer:
         if self.helpers.caps.compares_ids or dtype not in (INT64, UINT64):
             return text, own
         if expr.op is CompareOp.EQ:
-            return f"({text} | get_work_dim() == 0u)", PRIMARY
-        return (f"({text} & get_work_dim() != 0u)", PRIMARY) if expr.op is CompareOp.NE else (text, own)
+            return f"({text} | {self.language.launch_number} == 0u)", PRIMARY
+        if expr.op is CompareOp.NE:
+            return f"({text} & {self.language.launch_number} != 0u)", PRIMARY
+        return text, own
 
     def _may_narrow(self, op: CompareOp) -> bool:
         """Whether a comparison may become one of 32 bits: not where the driver needs a term beside it."""
@@ -170,7 +183,8 @@ class Printer:
             case Binary():
                 return self._binary(expr)
             case Negate() if self._wraps(expr):
-                return f"as_{c_type(expr.type)}(0 - {self._modular(expr.operand, UNARY)})", POSTFIX
+                difference = f"0 - {self._modular(expr.operand, UNARY)}"
+                return self.language.bits_as(c_type(expr.type), difference), POSTFIX
             case Negate() if _is_small_signed(expr.type):
                 helper = self.helpers.use("arithmetic", "ineg_small", c_type(expr.type))
                 return f"{helper}({self.text(expr.operand)})", POSTFIX
@@ -222,15 +236,15 @@ class Printer:
             case Offset():
                 return f"{self.text(expr.base, SUM)} + {self.subscript(expr.index, SUM + 1, base=expr.base)}", SUM
             case MakeVector():
-                return f"({c_type(expr.type)})({', '.join(self.text(i) for i in expr.items)})", POSTFIX
+                return self.language.vector(c_type(expr.type), [self.text(i) for i in expr.items]), POSTFIX
             case Lane() if isinstance(expr.operand.type, Vector) and expr.operand.type.lanes == 1:
                 return self._print(expr.operand)
             case Lane():
-                return f"{self.text(expr.operand, POSTFIX)}.s{_LANES[expr.lane]}", POSTFIX
+                return self.language.lane(self.text(expr.operand, POSTFIX), expr.lane), POSTFIX
             case Member():
                 return f"{self.text(expr.operand, POSTFIX)}.item{expr.item}", POSTFIX
             case Operation():
-                return lower_operation(self, expr)
+                return self.operation(expr)
             case CallFunction():
                 return (
                     f"{self.helpers.function_name(expr.function)}({', '.join(self.text(a) for a in expr.args)})",
@@ -273,7 +287,7 @@ class Printer:
 
     def _binary(self, expr: Binary) -> tuple[str, int]:
         if expr.op in _MODULAR and self._wraps(expr):
-            return f"as_{c_type(expr.type)}({self._modular_binary(expr)[0]})", POSTFIX
+            return self.language.bits_as(c_type(expr.type), self._modular_binary(expr)[0]), POSTFIX
         if expr.op in (BinaryOp.MUL, BinaryOp.DIV) and is_complex(expr.type):
             return multiply_complex(self, expr)
         own = _BINARY_LEVEL[expr.op]
@@ -290,7 +304,7 @@ class Printer:
             if c_type(kind).startswith("u"):
                 return f"({c_type(kind)})({text})", UNARY
             # not a plain cast: a GPU compiler drops it from (long)(short)(-x), where int arithmetic has no overflow
-            return f"as_{c_type(kind)}((u{c_type(kind)})({text}))", POSTFIX
+            return self.language.bits_as(c_type(kind), f"(u{c_type(kind)})({text})"), POSTFIX
         return text, own
 
     def _cast(self, expr: Cast) -> tuple[str, int]:
@@ -300,7 +314,7 @@ class Printer:
             assert isinstance(target, Vector)
             if source == target:
                 return self._print(expr.operand)
-            return f"convert_{c_type(target)}({self.text(expr.operand)})", POSTFIX
+            return self.language.converted(c_type(target), self.text(expr.operand)), POSTFIX
         if isinstance(target, Vector):
             return f"({c_type(target)})({self.text(expr.operand)})", POSTFIX
         if source.dtype is target.dtype:
@@ -311,7 +325,7 @@ class Printer:
             return literal(Constant(expr.operand.value, target, span=expr.span))
         if isinstance(expr.operand, Operation) and expr.operand.name in _INDEX_FUNCTIONS and target.dtype is INT64:
             inner = expr.operand
-            return lower_operation(self, Operation(inner.name, inner.args, target, span=inner.span))
+            return self.operation(Operation(inner.name, inner.args, target, span=inner.span))
         operand = expr.operand
         if (
             isinstance(operand, Cast)
@@ -322,7 +336,7 @@ class Printer:
         ):
             return self._print(operand.operand)  # int -> long -> int
         if source.dtype in (INT64, UINT64, UINT32) and target.dtype is INT32 and self._converts_subscripts():
-            return f"convert_int({self.text(operand)})", POSTFIX
+            return self.language.converted("int", self.text(operand)), POSTFIX
         return f"({c_type(target)}){self.text(operand, UNARY)}", UNARY
 
     def _converts_subscripts(self) -> bool:
@@ -346,8 +360,8 @@ class Printer:
         if isinstance(expr.base, Var) and expr.base.name in self.facts.split:
             return self.split_name(expr.base, expr.index), PRIMARY
         if expr.packed:
-            size = element_size(expr.type)
-            return f"as_{c_type(expr.type)}(vload{size}(0, {self.address(expr.base, expr.index)}))", POSTFIX
+            address = self.address(expr.base, expr.index)
+            return self.language.packed_load(c_type(expr.type), element_size(expr.type), address), POSTFIX
         text = f"{self.text(expr.base, POSTFIX)}[{self.subscript(expr.index, base=expr.base)}]"
         if isinstance(expr.type, Scalar) and expr.type.dtype is BOOL:
             return f"{text} != 0", EQUALITY
@@ -365,12 +379,11 @@ class Printer:
 
     def vector_load(self, expr: VectorLoad) -> str:
         """C text of a vector load."""
-        lanes = expr.type.lanes
         address = self.address(expr.base, expr.index)
-        if expr.aligned and lanes != 3:
+        if expr.aligned and expr.type.lanes != 3:
             assert isinstance(expr.base.type, Pointer)
-            return f"*({SPACES[expr.base.type.space]} const {c_type(expr.type)}*)({address})"
-        return f"vload{lanes}(0, {address})"
+            return f"*({self.language.pointer(c_type(expr.type), expr.base.type.space, readonly=True)})({address})"
+        return self.language.vector_load(expr.type, address)
 
     def address(self, base: Expr, index: Expr) -> str:
         """``base + index`` as a pointer."""

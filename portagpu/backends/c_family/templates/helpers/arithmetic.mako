@@ -138,57 +138,13 @@ static inline ${h.type} ${h.name}(${h.type} x) {
     return (${h.type})result;
 }
 </%def>
-<%def name="syncthreads_count(h)">
-${h.inline} int ${h.name}(__local int* cell, int condition) {
-    ${h.barrier}
-    if (get_local_id(0) == 0 && get_local_id(1) == 0 && get_local_id(2) == 0) *cell = 0;
-    ${h.local_barrier}
-    if (condition) atomic_inc(cell);
-    ${h.local_barrier}
-    int count = *cell;
-    ${h.local_barrier}
-    return count;
-}
-</%def>
 <%def name="iabs(h)">
 static inline ${h.type} ${h.name}(${h.type} a) {
 % if h.is_signed:
-    return a < 0 ? as_${h.type}(0 - (${h.unsigned})a) : a;
+    return a < 0 ? ${h.language.bits_as(h.type, f"0 - ({h.unsigned})a")} : a;
 % else:
     return a;
 % endif
-}
-</%def>
-<%def name="round_half(h)">
-static inline ${h.type} ${h.name}(${h.type} x) {
-    ushort${h.lanes} bits;
-    vstore_half${h.lanes}_rte(x, 0, (__private half*)&bits);
-    return vload_half${h.lanes}(0, (__private const half*)&bits);
-}
-</%def>
-<%def name="half_value(h)">
-static inline ${h.type} ${h.name}(ushort${h.lanes} bits) {
-    return vload_half${h.lanes}(0, (__private const half*)&bits);
-}
-</%def>
-<%def name="half_bits(h)">
-static inline ushort${h.lanes} ${h.name}(${h.type} x) {
-    ushort${h.lanes} bits;
-    vstore_half${h.lanes}_rte(x, 0, (__private half*)&bits);
-    return bits;
-}
-</%def>
-<%def name="frexp_mantissa(h)">
-static inline ${h.type} ${h.name}(${h.type} x) {
-    int exponent;
-    return frexp(x, &exponent);
-}
-</%def>
-<%def name="frexp_exponent(h)">
-static inline int ${h.name}(${h.type} x) {
-    int exponent = 0;
-    if (isfinite(x)) frexp(x, &exponent);
-    return exponent;
 }
 </%def>
 <%def name="ineg_small(h)">
@@ -205,52 +161,6 @@ static inline ${h.type} ${h.name}(${h.type} a) {
 % endif
 }
 </%def>
-
-<%def name="pack_half2_ptx(h)">\
-static inline uint ${h.name}(float low, float high) {
-    uint packed;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
-    return packed;
-}
-</%def>\
-<%def name="pack_bfloat162_ptx(h)">\
-static inline uint ${h.name}(float low, float high) {
-    uint packed;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
-    return packed;
-}
-</%def>\
-<%def name="float_to_tf32_ptx(h)">\
-static inline float ${h.name}(float x) {
-    uint rounded;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(x));
-    return isnan(x) ? as_float(as_uint(x) | 0x400000u) : as_float(rounded); // some become infinities
-}
-</%def>\
-<%def name="float_to_tf32(h)">\
-static inline float ${h.name}(float x) {
-    uint bits = as_uint(x);
-    return isfinite(x) ? as_float((bits + 0x1000u) & 0xffffe000u) : isnan(x) ? as_float(bits | 0x400000u) : x;
-}
-</%def>\
-<%def name="pack_half2(h)">\
-static inline uint ${h.name}(float low, float high) {
-    ushort packed[2];
-    vstore_half_rte(low, 0, (half*)packed);
-    vstore_half_rte(high, 1, (half*)packed);
-    return packed[0] | (uint)packed[1] << 16;
-}
-</%def>\
-<%def name="pack_bfloat162(h)">\
-static inline uint ${h.name}(float low, float high) {
-    uint2 bits = (uint2)(as_uint(low), as_uint(high));
-    uint2 rounded = bits + 0x7fffu + (bits >> 16 & 1u);
-    uint2 quiet = bits | 0x400000u;
-    uint a = isnan(low) ? quiet.s0 : rounded.s0;
-    uint b = isnan(high) ? quiet.s1 : rounded.s1;
-    return a >> 16 | (b & 0xffff0000u);
-}
-</%def>\
 <%def name="erf(h)">\
 static inline ${h.type} ${h.name}(${h.type} x) {
     // up to 1 a polynomial, above 1 - exp(-p(|x|)); errors stay below 2.5 units in the last place
@@ -262,7 +172,7 @@ static inline ${h.type} ${h.name}(${h.type} x) {
 % for coefficient in (0.0029396079, -0.02180532, 0.10303737, 0.63822567, 1.12704, 0.00035371876):
     power = fma(power, a, (${h.type})(${coefficient}f));
 % endfor
-    return fabs(x) > 1.0f ? copysign(1.0f - exp(-power), x) : x * small;
+    return ${h.language.chosen("fabs(x) > 1.0f", "copysign(1.0f - exp(-power), x)", "x * small", lanes=h.lanes)};
 }
 </%def>\
 <%def name="tanh(h)">\
@@ -273,22 +183,13 @@ static inline ${h.type} ${h.name}(${h.type} x) {
 % for coefficient in (0.020590987, -0.053721067, 0.13331127, -0.3333326):
     small = fma(small, square, (${h.type})(${coefficient}f));
 % endfor
-    return fabs(x) > 0.625f ? copysign(1.0f - 2.0f / (exp(a + a) + 1.0f), x) : x * fma(small, square, (${h.type})(1.0f));
+    return ${h.language.chosen("fabs(x) > 0.625f", "copysign(1.0f - 2.0f / (exp(a + a) + 1.0f), x)", f"x * fma(small, square, ({h.type})(1.0f))", lanes=h.lanes)};
 }
 </%def>\
 <%def name="one_plus_tanh(h)">\
 static inline ${h.type} ${h.name}(${h.type} x) {
     // 2 / (1 + exp(-2 x)), which is 0 and 2 far away; errors stay below 3 units in the last place of 1 + |tanh(x)|
     return 2.0f / (exp(-2.0f * x) + 1.0f);
-}
-</%def>\
-<%def name="one_plus_tanh_ptx(h)">\
-static inline float ${h.name}(float x) {
-    // as `one_plus_tanh`, by the instructions for powers and reciprocals
-    float power, inverse;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * -2.885390082f));
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(power + 1.0f));
-    return inverse + inverse;
 }
 </%def>\
 <%def name="one_plus_erf(h)">\
@@ -300,72 +201,15 @@ static inline ${h.type} ${h.name}(${h.type} x) {
     p = fma(p, a, (${h.type})(${coefficient}f));
 % endfor
     const ${h.type} power = exp2(-p * a);
-    return x < 0.0f ? power : 2.0f - power;
-}
-</%def>\
-<%def name="one_plus_erf_ptx(h)">\
-static inline float ${h.name}(float x) {
-    // as `one_plus_erf`, by the instruction for powers
-    const float a = fabs(x);
-    float p = 5.4272903e-07f, power;
-% for coefficient in (-1.2526266e-05, 0.00012306368, -0.00064955169, 0.0017161829, 0.00075467071, -0.028426081, 0.14862116, 0.9183771, 1.6279119):
-    p = fma(p, a, ${coefficient}f);
-% endfor
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(-p * a));
-    return x < 0.0f ? power : 2.0f - power;
-}
-</%def>\
-<%def name="erf_ptx(h)">\
-static inline float ${h.name}(float x) {
-    // as `erf` of vectors, by the instruction for powers
-    const float square = x * x, a = fmin(fabs(x), 4.0f);
-    float small = 7.8538607e-05f, exponent = -0.00018557407f, power;
-% for coefficient in (-0.00080101937, 0.0051883277, -0.026853813, 0.11283585, -0.37612626, 1.1283791):
-    small = fma(small, square, ${coefficient}f);
-% endfor
-% for coefficient in (0.0029396079, -0.02180532, 0.10303737, 0.63822567, 1.12704, 0.00035371876):
-    exponent = fma(exponent, a, ${coefficient}f);
-% endfor
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent * -1.442695041f));
-    return fabs(x) > 1.0f ? copysign(1.0f - power, x) : x * small;
-}
-</%def>\
-<%def name="tanh_ptx(h)">\
-static inline float ${h.name}(float x) {
-    // as `tanh` of vectors, by the instructions for powers and reciprocals
-    const float square = x * x, a = fmin(fabs(x), 10.0f);
-    float small = -0.0056599886f, power, inverse;
-% for coefficient in (0.020590987, -0.053721067, 0.13331127, -0.3333326):
-    small = fma(small, square, ${coefficient}f);
-% endfor
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(a * 2.885390082f));
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(power + 1.0f));
-    return fabs(x) > 0.625f ? copysign(fma(-2.0f, inverse, 1.0f), x) : x * fma(small, square, 1.0f);
-}
-</%def>\
-<%def name="erfc_ptx(h)">\
-static inline float ${h.name}(float x) {
-    // (1 + 2 a) exp(a * a) erfc(a) is nearly 1 everywhere: a polynomial in (a - 2) / (a + 2), without a branch
-    const float a = fabs(x) > 10.5f ? 10.5f : fabs(x), width = fma(a, 2.0f, 1.0f), product = (a + 2.0f) * width;
-    float inverse;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(product));
-    const float t = (a - 2.0f) * width * inverse;
-    float sum = -0.00040918178f;
-% for coefficient in (-0.0012407702, 0.001320734, 0.0086424239, -0.0080618728, -0.0542076863, 0.1640555859, -0.1660310775, -0.09276399, 1.2769783735):
-    sum = fma(sum, t, ${coefficient}f);
-% endfor
-    const float square = a * a;
-    const float power = exp(-square);
-    const float result = sum * ((a + 2.0f) * inverse) * fma(-fma(a, a, -square), power, power);
-    return x < 0 ? 2.0f - result : result;
+    return ${h.language.chosen("x < 0.0f", "power", "2.0f - power", lanes=h.lanes)};
 }
 </%def>\
 <%def name="negated(h)">
 <% words = h.unsigned + h.lanes %>\
 static inline ${h.type} ${h.name}(${h.type} x) {
     // the sign's place: known to nobody before the launch, whose work-groups have 1 to 3 dimensions
-    const ${h.unsigned} sign = (${h.unsigned})1 << ${h.width - 1} >> (get_work_dim() >> 3);
-    return as_${h.type}((${words})(as_${words}(x) ^ sign));
+    const ${h.unsigned} sign = (${h.unsigned})1 << ${h.width - 1} >> (${h.language.launch_number} >> 3);
+    return ${h.language.bits_as(h.type, f"({words})({h.language.bits_as(words, 'x')} ^ sign)")};
 }
 </%def>
 <%def name="rounded(h)">

@@ -1,9 +1,10 @@
-"""Complex numbers in OpenCL C: vectors of two lanes, real part first."""
+"""Complex numbers: vectors of two lanes, real part first."""
 
 from __future__ import annotations
 
-from portagpu.backends.opencl.codegen.c_types import OPERATORS, c_name, c_type
-from portagpu.backends.opencl.codegen.registry import EQUALITY, POSTFIX, UNARY, Lowered, Printing, register
+from portagpu.backends.c_family.c_types import OPERATORS, c_name, c_type
+from portagpu.backends.c_family.precedence import EQUALITY, POSTFIX, UNARY
+from portagpu.backends.c_family.registry import SHARED, Lowered, Printing
 from portagpu.ir.nodes import Binary, BinaryOp, Compare, CompareOp, Expr, Operation
 from portagpu.ir.types import Scalar, Type
 
@@ -31,17 +32,18 @@ def multiply_complex(printer: Printing, expr: Binary) -> Lowered:
 def cast_complex(printer: Printing, operand: Expr, target: Scalar) -> Lowered:
     """A number as a complex one."""
     if is_complex(operand.type):
-        return f"convert_{c_type(target)}({printer.text(operand)})", POSTFIX
+        return printer.language.converted(c_type(target), printer.text(operand)), POSTFIX
     part = c_name(target.dtype.real)
-    return f"({c_type(target)})(({part}){printer.text(operand, UNARY)}, 0)", UNARY
+    real = f"({part}){printer.text(operand, UNARY)}"
+    return printer.language.vector(c_type(target), (real, "0")), UNARY
 
 
-@register("complex")
+@SHARED.register("complex")
 def _complex(printer: Printing, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Scalar)
-    return f"({c_type(expr.type)})({', '.join(printer.text(a) for a in expr.args)})", UNARY
+    return printer.language.vector(c_type(expr.type), [printer.text(a) for a in expr.args]), UNARY
 
 
-@register("real", "imag")
+@SHARED.register("real", "imag")
 def _part(printer: Printing, expr: Operation) -> Lowered:
-    return f"{printer.text(expr.args[0], POSTFIX)}.{'x' if expr.name == 'real' else 'y'}", POSTFIX
+    return printer.language.part(printer.text(expr.args[0], POSTFIX), expr.name == "real"), POSTFIX

@@ -1,0 +1,1 @@
+"""What back ends share whose text is of the C family: statements, expressions, names, programs."""

@@ -1,0 +1,155 @@
+"""Prints a program's functions: heads, local arrays and bodies, of device functions and of the kernel."""
+
+from __future__ import annotations
+
+from portagpu.backends.c_family.analysis import Facts, analyse
+from portagpu.backends.c_family.c_types import storage
+from portagpu.backends.c_family.dialect import Dialect, KernelParts, KernelText
+from portagpu.backends.c_family.emitter import Emitter
+from portagpu.backends.c_family.helpers import INLINE, INLINE_SHARED, HelperSet
+from portagpu.backends.c_family.line import Line
+from portagpu.backends.c_family.names import Names
+from portagpu.backends.c_family.printer import Printer
+from portagpu.device.capabilities import DeviceType
+from portagpu.dtypes import BOOL
+from portagpu.ir.analysis.memory_order import communicates
+from portagpu.ir.analysis.spin_loops import waiting_loop
+from portagpu.ir.program import Function, MemoryArray, Parameter, ParameterRole, Program
+from portagpu.ir.types import Pointer, Space, Vector
+from portagpu.passes.nested_loops import has_diverging_nest
+from portagpu.source import Span
+
+
+class FunctionPrinter:
+    """Prints the functions of one program in a dialect."""
+
+    def __init__(self, program: Program, dialect: Dialect, helpers: HelperSet, taken: frozenset[str]) -> None:
+        self.program = program
+        self.dialect = dialect
+        self.helpers = helpers
+        self._taken = taken
+        self._communicates = communicates(program)
+
+    def device_function(self, function: Function) -> list[Line]:
+        """The lines of a device function."""
+        printer, facts = self._printer(function)
+        language, helpers = self.dialect.language, self.helpers
+        # a caller may pass pointers of its own that are not const, so only those known to be read-only are const here
+        parameters = ", ".join(self._parameter_text(p, printer, facts) for p in function.parameters)
+        name = helpers.function_name(function.name)
+        span = function.span
+        result = language.type(function.result)
+        spaces = {p.type.space for p in function.parameters if isinstance(p.type, Pointer)}
+        # a GPU's registers have no addresses: an array of a thread that a call gets would be moved to memory; those
+        # that return one are left to the compiler: inlined, they end in an intrinsic that Oclgrind does not know
+        private = Space.THREAD in spaces and helpers.caps.device_type is DeviceType.GPU and result == "void"
+        inline = INLINE_SHARED if Space.SHARED in spaces or private else INLINE
+        lines = [
+            Line(f"// {span.line}: {span.text.strip()}", span),
+            Line(f"{inline} {result} {name}({parameters or language.no_parameters}) {{", span),
+        ]
+        helpers.note(function.result)
+        body = Emitter(function, facts, printer).run()
+        lines += _local_declarations(function, printer, facts) + self._place(printer, span) + body
+        lines.append(Line("}", span))
+        return lines
+
+    def kernel(self, static_dynamic_shared: int, subgroup_size: int | None) -> KernelText:
+        """The kernel's text."""
+        program, kernel, helpers = self.program, self.program.kernel, self.helpers
+        printer, facts = self._printer(kernel)
+        for parameter in kernel.parameters:  # parameters get the plain names
+            printer.names(parameter.name, parameter.type)
+        for array in program.shared:
+            printer.names(array.name, Pointer(array.element, Space.SHARED))
+        statements = Emitter(kernel, facts, printer).run()
+        for array in program.shared:
+            helpers.note(array.element)
+        nests = not helpers.caps.diverging_nests and has_diverging_nest(program)
+        waits = helpers.caps.device_type is DeviceType.CPU and waiting_loop(program) is not None
+        parts = KernelParts(
+            program=program,
+            printer=printer,
+            facts=facts,
+            parameters=tuple(p for p in kernel.parameters if p.name in printer.used or p.role is ParameterRole.POINTER),
+            parameter_text=lambda p: self._parameter_text(p, printer, facts),
+            body=_local_declarations(kernel, printer, facts) + self._place(printer, kernel.span) + statements,
+            is_unvectorised=nests or waits,
+            static_dynamic_shared=static_dynamic_shared,
+            subgroup_size=subgroup_size,
+        )
+        return self.dialect.kernel(parts)
+
+    def _printer(self, function: Function) -> tuple[Printer, Facts]:
+        program = self.program
+        facts = analyse(function)
+        arrays = {a.name: a for a in (*function.locals, *program.shared)}
+        names = Names(self._taken)
+        fixed = (
+            set(arrays)
+            | {c.name for c in program.constants}
+            | {p.name for p in function.parameters if isinstance(p.type, Pointer)}
+        )
+        printer = Printer(self.dialect, facts, names, self.helpers, arrays)
+        printer.wide = program.wide_index
+        printer.fixed = frozenset(fixed)
+        return printer, facts
+
+    def _parameter_text(self, parameter: Parameter, printer: Printer, facts: Facts) -> str:
+        kind = parameter.type
+        printer.helpers.note(kind)
+        name = printer.names(parameter.name, kind)
+        if isinstance(kind, Pointer):
+            readonly = kind.readonly or (parameter.name in facts.constant_pointers and kind.space is not Space.THREAD)
+            free = self._communicates and (
+                not readonly or parameter.name in facts.polled
+            )  # `portagpu.ir.analysis.memory_order`
+            restrict = kind.restrict and not free and parameter.name not in facts.merged
+            kind = Pointer(kind.element, kind.space, readonly, restrict)
+        return f"{self.dialect.language.type(kind)} {name}"
+
+    def _place(self, printer: Printer, span: Span) -> list[Line]:
+        """Variables that hold the block's extents and the thread's place in it."""
+        return [
+            Line(f"    const int {name} = (int){function(axis)};", span)
+            for function, names in (
+                (self.dialect.language.local_size, printer.block_sizes),
+                (self.dialect.language.local_id, printer.thread_ids),
+            )
+            for axis, name in sorted(names.items())
+        ]
+
+
+def _local_declarations(function: Function, printer: Printer, facts: Facts) -> list[Line]:
+    lines = []
+    for array in function.locals:
+        if array.name not in facts.used and array.name not in facts.split:
+            continue
+        pointer = Pointer(array.element, Space.THREAD)
+        printer.helpers.note(pointer)
+        name = printer.names(array.name, pointer)
+        if array.name in facts.split:
+            lines += _split_declaration(array, name, printer)
+        else:
+            usual = 64 if isinstance(array.element, Vector) or array.size >= 4 else 0
+            wanted = max(usual, array.alignment)
+            align = f" __attribute__((aligned({wanted})))" if wanted else ""
+            lines.append(Line(f"    {storage(array.element)} {name}[{array.size}]{align};", array.span))
+    return lines
+
+
+def _split_declaration(array: MemoryArray, name: str, printer: Printer) -> list[Line]:
+    lines, row = [], []
+    for position in range(array.size):
+        rest, parts = position, []
+        for extent in reversed(array.shape):
+            parts.append(str(rest % extent))
+            rest //= extent
+        scalar = f"{name}_{'_'.join(reversed(parts))}"
+        printer.names.reserve(scalar)
+        row.append(scalar)
+        if len(row) == 8 or position == array.size - 1:
+            kind = "bool" if getattr(array.element, "dtype", None) is BOOL else storage(array.element)
+            lines.append(Line(f"    {kind} {', '.join(row)};", array.span))
+            row = []
+    return lines

@@ -1,0 +1,62 @@
+"""Lowering of a thread's place in its grid, and of barriers of the block."""
+
+from __future__ import annotations
+
+from portagpu.backends.c_family.c_types import c_type
+from portagpu.backends.c_family.precedence import POSTFIX, PRIMARY, PRODUCT, SUM, UNARY
+from portagpu.backends.c_family.registry import SHARED, Lowered, Printing
+from portagpu.dtypes import INT32
+from portagpu.ir.nodes import Constant, Operation
+from portagpu.ir.types import WARP, Scalar
+
+
+@SHARED.register("threadIdx", "blockIdx", "blockDim", "gridDim", "grid", "gridsize")
+def _work_item(printer: Printing, expr: Operation) -> Lowered:
+    """A number of the launch or of the thread, in the type that the program asks for."""
+    (axis,) = expr.args
+    assert isinstance(expr.type, Scalar) and isinstance(axis, Constant)
+    kind, number, words = c_type(expr.type), int(axis.value), printer.language
+    match expr.name:
+        case "blockDim":
+            return printer.block_size(axis), PRIMARY
+        case "grid" if printer.wide:  # one CPU driver's get_global_id has 32 bits in the lanes of a vector
+            block = f"({kind}){words.group_id(number)} * {printer.block_size(axis)}"
+            return f"{block} + (int){words.local_id(number)}", SUM
+        case "grid":
+            return f"({kind}){words.global_id(number)}", UNARY
+        case "gridsize" if expr.type.dtype.size == 8:  # one GPU driver's get_global_size has 32 bits
+            return f"({kind}){words.group_count(number)} * {printer.block_size(axis)}", PRODUCT
+        case "gridsize":
+            return f"({kind}){words.global_size(number)}", UNARY
+        case "blockIdx":
+            return f"({kind}){words.group_id(number)}", UNARY
+        case "gridDim":
+            return f"({kind}){words.group_count(number)}", UNARY
+    held = printer.thread_id(axis)
+    if held is not None:
+        return (held, PRIMARY) if expr.type.dtype is INT32 else (f"({kind}){held}", UNARY)
+    # int first: one CPU's compiler takes subscripts that are shifts of a 64-bit id in its block for runs of elements
+    return f"({kind}){'(int)' if expr.type.dtype.size == 8 else ''}{words.local_id(number)}", UNARY
+
+
+@SHARED.register("laneid")
+def _laneid(printer: Printing, expr: Operation) -> Lowered:
+    x, y, z = map(printer.language.local_id, range(3))
+    width, height = map(printer.language.local_size, range(2))
+    return f"(int)((({z} * {height} + {y}) * {width} + {x}) % {WARP})", UNARY
+
+
+@SHARED.register("syncthreads", "warp_barrier")
+def _barrier(printer: Printing, expr: Operation) -> Lowered:
+    return printer.helpers.barrier(), POSTFIX
+
+
+@SHARED.register("syncthreads_count", "syncthreads_and", "syncthreads_or")
+def _vote(printer: Printing, expr: Operation) -> Lowered:
+    helper = printer.helpers.use("blocks", "syncthreads_count", "int")
+    cell, condition = expr.args
+    text = printer.text(condition)
+    if expr.name == "syncthreads_and":
+        return f"(int)({helper}({printer.text(cell)}, !({text})) == 0)", UNARY
+    call = f"{helper}({printer.text(cell)}, {text})"
+    return (f"(int)({call} != 0)", UNARY) if expr.name == "syncthreads_or" else (call, POSTFIX)
