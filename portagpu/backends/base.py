@@ -526,6 +526,10 @@ class Backend(DeviceSource, ABC):
         """The native context and device of a native context, or of an object of the types above."""
         raise ArgumentTypeError(f"{type(value).__name__} is no object of {self.name}")
 
+    def shared_key(self, device: DeviceRecord) -> Hashable | None:
+        """`Driver.key` of the native context that all of a process share; None where each opening makes a new one."""
+        return None
+
     def key_of(self, native: Any, device: Any) -> Hashable:
         """`Driver.key` of a native context and device."""
         raise ArgumentTypeError(f"{self.name} takes no contexts of other libraries")

@@ -108,6 +108,10 @@ class Cuda(Backend):
             context = primary(_read(value).ordinal)
         return context, context.ordinal
 
+    def shared_key(self, device: DeviceRecord) -> Hashable | None:
+        """CUDA's number of the card: its primary context is there once."""
+        return int(device.native)
+
     def key_of(self, native: Any, device: Any) -> Hashable:
         """CUDA's number of the card."""
         return int(device)

@@ -7,13 +7,14 @@ from typing import Any, Literal
 import numpy as np
 
 from portagpu.backends.base import Memory
-from portagpu.backends.registry import foreign, owner_of
+from portagpu.backends.registry import foreign
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, ShapeError
 from portagpu.runtime.arrays import numpy_dispatch
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.checks import host_array
 from portagpu.runtime.arrays.cuda_array_interface import described_by, has_interface, parsed
 from portagpu.runtime.arrays.foreign import is_foreign, shared_view
+from portagpu.runtime.arrays.foreign_views import foreign_view
 from portagpu.runtime.arrays.host_memory import adopt_host
 from portagpu.runtime.arrays.layout import checked_dtype, checked_shape, extent_of, strides_like, strides_of
 from portagpu.runtime.arrays.overlap import unknown_key
@@ -104,21 +105,7 @@ def as_device_array(
     if isinstance(obj, DeviceNDArray):
         return obj
     if isinstance(obj, foreign.arrays):
-        where = Context.wrap(obj)
-        parts = owner_of(obj).parts(obj)
-        stream = where.wrap_queue(parts.queue) if parts.queue is not None else None
-        return DeviceNDArray(
-            parts.shape,
-            parts.dtype,
-            parts.strides,
-            parts.buffer,
-            where,
-            offset=parts.offset,
-            base=obj,
-            stream=stream,
-            allocation_key=_foreign_key(where, parts.buffer),
-            readonly=readonly or parts.readonly,
-        )
+        return foreign_view(obj, readonly=readonly)
     if has_interface(obj) or (isinstance(obj, np.ndarray) and hasattr(obj, "__cuda_array_interface__")):
         return from_interface(obj.__cuda_array_interface__)
     if isinstance(obj, foreign.memories) and dtype is not None:

@@ -20,7 +20,7 @@ _REMEDIES = (  # what torch says of tensors that are more than memory
 
 
 def is_foreign(value: Any) -> bool:
-    """Whether a value is an array of another library that shows its memory by DLPack, and no back end takes as it is."""
+    """Whether a value is another library's array that shows its memory by DLPack, and no back end takes as it is."""
     return (
         not isinstance(value, np.ndarray | ArrayNames | type)  # device arrays have DLPack, too
         and hasattr(value, "__dlpack__")

@@ -1,0 +1,73 @@
+"""Device arrays in the memory of other libraries' arrays, on devices that both use.
+
+A program passes new ones all the time, so that what follows from how an array lies is worked out once.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from portagpu.backends.base import ForeignArray
+from portagpu.backends.registry import owner_of
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.factory import facts_of, with_facts
+from portagpu.runtime.arrays.overlap import unknown_key
+from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.stream import Stream
+
+_MOST_FACTS = 4096  # of arrays that lie in different ways; a program with more begins anew
+_streams: weakref.WeakKeyDictionary[Any, weakref.ref[Stream]] = weakref.WeakKeyDictionary()  # by queues
+
+
+def foreign_view(obj: Any, *, readonly: bool = False) -> DeviceNDArray:
+    """An array of ours in the memory of another library's, whose queue its copies and launches use.
+
+    Raises `ArgumentTypeError` for one that is more than memory.
+    """
+    backend = owner_of(obj)
+    parts = backend.parts(obj)
+    stream = None if parts.queue is None else _stream_of(parts.queue)
+    context: Any = Context.wrap(obj) if stream is None else stream.context
+    facts = _facts(context, parts, readonly or parts.readonly)
+    made = with_facts(facts)
+    made._buffer, made.base, made.stream = parts.buffer, obj, stream or 0
+    made.token = None  # its memory may change hands unseen
+    driver = context.driver
+    if driver.knows_addresses:
+        made.allocation_key = unknown_key()
+    else:
+        made.allocation_key = -driver.handle(driver.whole_of(parts.buffer))  # parts share that of the whole
+    return made
+
+
+def _stream_of(queue: Any) -> Stream:
+    """The stream around a queue of another library's."""
+    if not type(queue).__weakrefoffset__:  # an interface's own object, which cannot be remembered
+        return Context.wrap(queue).wrap_queue(queue)
+    known = _streams.get(queue)
+    found = None if known is None else known()
+    if found is None or found.closed:
+        found = Context.wrap(queue).wrap_queue(queue)
+        _streams[queue] = weakref.ref(found)
+    return found
+
+
+def _facts(context: Context, parts: ForeignArray, readonly: bool) -> tuple[Any, ...]:
+    key = (parts.shape, parts.strides, parts.dtype, parts.offset, readonly)
+    found: tuple[Any, ...] | None = context.foreign_facts.get(key)
+    if found is None:
+        if len(context.foreign_facts) >= _MOST_FACTS:
+            context.foreign_facts.clear()
+        made = DeviceNDArray(
+            parts.shape,
+            parts.dtype,
+            parts.strides,
+            None,
+            context,
+            offset=parts.offset,
+            base=context,  # not its own memory
+            readonly=readonly,
+        )
+        found = context.foreign_facts[key] = facts_of(made)
+    return found
