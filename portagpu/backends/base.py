@@ -351,6 +351,10 @@ class Driver(ABC):
     def host_range(self, memory: Any) -> HostRange | None:
         """Where memory lies in the host's; None for memory of the device's own."""
 
+    def may_overlap(self, places: Sequence[tuple[Any, int]]) -> bool:
+        """Whether parts of memories, each from an offset on, may share bytes. Only where `knows_addresses`."""
+        raise NotImplementedError
+
     def pointer(self, memory: Any) -> int | None:
         """The address that libraries of the same interface use the memory by; None where there are no addresses."""
         return None

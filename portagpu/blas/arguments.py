@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import dtypes
+from portagpu.backends.registry import foreign
 from portagpu.blas.gemm.core.accumulation import OUTPUTS
 from portagpu.blas.gemm.core.problem import DTYPES, Problem
 from portagpu.blas.gemm.core.vector_types import name_of
@@ -22,6 +23,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import host_array
 from portagpu.runtime.arrays.creation import as_device_array, is_device_like
 from portagpu.runtime.arrays.foreign import is_foreign, shared_view
+from portagpu.runtime.arrays.foreign_views import operand_view
 from portagpu.runtime.execution.context import Context
 
 _BEYOND_FLOAT32 = (2 - 2.0**-24) * 2.0**127  # numbers from here on round to infinity
@@ -44,6 +46,8 @@ def operand_of(value: Any, name: str) -> Any:
         )
     if isinstance(value, DeviceNDArray | np.ndarray):
         return value
+    if isinstance(value, foreign.arrays):
+        return operand_view(value)
     if is_device_like(value):
         return as_device_array(value)
     if is_foreign(value):

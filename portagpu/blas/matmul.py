@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.backends.registry import foreign
 from portagpu.blas.arguments import (
     check_beta,
     check_dtypes,
@@ -20,6 +21,7 @@ from portagpu.blas.arguments import (
     operands_of,
     promoted,
 )
+from portagpu.blas.borrowed import borrowed_operands, product_of_borrowed
 from portagpu.blas.epilogues import arrays_of, checked_epilogue, known_by, read_only
 from portagpu.blas.gemm.batching import finish_all, multiply
 from portagpu.blas.gemm.core.fusion import Fusion
@@ -100,6 +102,15 @@ def matmul(
                 return host.result
             return _of_host_arrays(_request(a, b, out, alpha, beta, precision, dtype, stream), host)
         return repeated(_of_numpy, "matmul", (a, b, out, alpha, beta, precision, dtype), {"stream": stream})
+    if isinstance(a, foreign.arrays) and isinstance(b, foreign.arrays):
+        borrowed = borrowed_operands(a, b, out, stream)
+        if borrowed is not None:
+
+            def checked(a: Array, b: Array, c: Array, stream: Any) -> _Request:
+                return _request(a, b, c, alpha, beta, precision, dtype, stream, epilogue, epilogue_args)
+
+            numbers = (alpha, beta, type(alpha), type(beta), precision, dtype)
+            return product_of_borrowed(borrowed, checked, _enqueue, numbers if plain and not fused else None)
     into = None if type(out) in _OF_OURS else view_of(out, "out")
     if into is not None:
         of_product: dict[str, Any] = {"alpha": alpha, "beta": beta, "precision": precision, "dtype": dtype}
@@ -307,13 +318,17 @@ def _of_device_arrays(
         target = device_array(request.shape, request.dtype, context=request.a.context)
 
     def multiply_into(c: DeviceNDArray) -> None:
-        _on_device(request.a, request.b, c, request.settings, request.stream)
+        _enqueue(request, c)
 
     if numbers is None:
         multiply_into(target)
     else:
         first(request.a, request.b, target, request.named, numbers, multiply_into, new=new, further=further)
     return target
+
+
+def _enqueue(request: _Request, c: DeviceNDArray) -> None:
+    _on_device(request.a, request.b, c, request.settings, request.stream)
 
 
 def _on_device(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, settings: _Settings, stream: Stream) -> None:

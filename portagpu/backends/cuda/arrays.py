@@ -152,7 +152,10 @@ def described(desc: Any) -> Found:
         shape = tuple(int(n) for n in desc["shape"])
         pointer, readonly = desc["data"]
         descr, strides, stream = desc.get("descr"), desc.get("strides"), desc.get("stream")
-        dtype: np.dtype[Any] = np.dtype(desc["typestr"] if descr is None or len(descr) == 1 else descr)
+        plain = descr is None or len(descr) == 1
+        dtype: np.dtype[Any] = np.dtype(desc["typestr"] if plain else descr)
+        if plain and dtype.str[1:] == "V2":  # as NumPy shows bfloat16, of which it knows nothing
+            dtype = BFLOAT16.numpy
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise ArgumentTypeError(f"not a CUDA Array Interface: {type(error).__name__}: {error}") from error
     if desc.get("mask") is not None:

@@ -25,12 +25,8 @@ def foreign_view(obj: Any, *, readonly: bool = False) -> DeviceNDArray:
 
     Raises `ArgumentTypeError` for one that is more than memory.
     """
-    backend = owner_of(obj)
-    parts = backend.parts(obj)
-    stream = None if parts.queue is None else _stream_of(parts.queue)
-    context: Any = Context.wrap(obj) if stream is None else stream.context
-    facts = _facts(context, parts, readonly or parts.readonly)
-    made = with_facts(facts)
+    parts, stream, context = _parted(obj)
+    made = with_facts(_facts(context, parts, readonly or parts.readonly, own=False))
     made._buffer, made.base, made.stream = parts.buffer, obj, stream or 0
     made.token = None  # its memory may change hands unseen
     driver = context.driver
@@ -39,6 +35,34 @@ def foreign_view(obj: Any, *, readonly: bool = False) -> DeviceNDArray:
     else:
         made.allocation_key = -driver.handle(driver.whole_of(parts.buffer))  # parts share that of the whole
     return made
+
+
+def borrowed_view(obj: Any) -> DeviceNDArray | None:
+    """As `foreign_view`, for one call: whoever asks runs it on the array's stream, or has that wait.
+
+    Launches and products treat it like an array of ours, so that they are as fast. None where only its library knows
+    whether the memory stays where it is.
+    """
+    parts, stream, context = _parted(obj)
+    if not context.driver.knows_addresses:
+        return None
+    made = with_facts(_facts(context, parts, parts.readonly, own=True))
+    made._buffer, made.base, made.stream = parts.buffer, None, stream or 0
+    made.allocation_key = unknown_key()
+    return made
+
+
+def operand_view(obj: Any) -> DeviceNDArray:
+    """The view for a routine that works on the default stream of the array's context."""
+    made = borrowed_view(obj)
+    return made if made is not None and made.stream is made.context.default_stream else foreign_view(obj)
+
+
+def _parted(obj: Any) -> tuple[ForeignArray, Stream | None, Context]:
+    parts = owner_of(obj).parts(obj)
+    stream = None if parts.queue is None else _stream_of(parts.queue)
+    found: Any = Context.wrap(obj) if stream is None else stream.context
+    return parts, stream, found
 
 
 def _stream_of(queue: Any) -> Stream:
@@ -53,8 +77,8 @@ def _stream_of(queue: Any) -> Stream:
     return found
 
 
-def _facts(context: Context, parts: ForeignArray, readonly: bool) -> tuple[Any, ...]:
-    key = (parts.shape, parts.strides, parts.dtype, parts.offset, readonly)
+def _facts(context: Context, parts: ForeignArray, readonly: bool, *, own: bool) -> tuple[Any, ...]:
+    key = (parts.shape, parts.strides, parts.dtype, parts.offset, readonly, own)
     found: tuple[Any, ...] | None = context.foreign_facts.get(key)
     if found is None:
         if len(context.foreign_facts) >= _MOST_FACTS:
@@ -66,7 +90,7 @@ def _facts(context: Context, parts: ForeignArray, readonly: bool) -> tuple[Any, 
             None,
             context,
             offset=parts.offset,
-            base=context,  # not its own memory
+            base=None if own else context,
             readonly=readonly,
         )
         found = context.foreign_facts[key] = facts_of(made)

@@ -65,6 +65,9 @@ def may_overlap(arrays: Iterable[View]) -> bool:
         return True
     if not keys or min(keys) > _UNKNOWN:
         return False
+    driver = arrays[0].context.driver
+    if driver.knows_addresses and not driver.may_overlap([(a.buffer, 0) for a in arrays]):
+        return False  # not even the memories do, which is quick to tell
     ranges = [(_addresses(a), a.allocation_key <= _UNKNOWN) for a in arrays]
     return any(
         (unknown or other_unknown) and x[0] < y[1] and y[0] < x[1]
