@@ -146,7 +146,10 @@ class HostRange(NamedTuple):
 
 
 class ForeignArray(NamedTuple):
-    """Elements of another library's array, and the queue that its methods use, or None."""
+    """Elements of another library's array, and the queue that its methods use, or None.
+
+    ``alike``: where a back end has it, one object for all arrays of one shape, strides and dtype.
+    """
 
     buffer: Any
     offset: int
@@ -155,6 +158,7 @@ class ForeignArray(NamedTuple):
     dtype: np.dtype[Any]
     queue: Any
     readonly: bool = False
+    alike: object = None
 
 
 class CompilerOptions(Protocol):
@@ -552,6 +556,14 @@ class Backend(DeviceSource, ABC):
     def library_array(self, queue: Any, view: Strided) -> Any:
         """An array of the library's on the same memory, whose methods use a queue."""
         raise ArgumentTypeError(f"no library has arrays on {self.name}")
+
+    def parts_of(self, value: Any) -> ForeignArray | None:
+        """As `parts`, for any value: None for what is no array of the back end's."""
+        return self.parts(value) if isinstance(value, self.array_types) else None
+
+    def described(self, desc: Any) -> ForeignArray | None:
+        """What a CUDA Array Interface describes; None where its memory is none that the back end can use."""
+        return None
 
     def empty_like(self, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """A new array of the library of an array of `array_types`, in the same place; None where there are none."""

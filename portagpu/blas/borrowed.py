@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from portagpu.backends.registry import foreign, owner_of
+from portagpu.backends.registry import owner_of
 from portagpu.blas.gemm.replay.device_products import again, first
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.foreign_views import borrowed_view
@@ -68,7 +68,7 @@ def borrowed_operands(a: Any, b: Any, out: Any, stream: Any) -> Borrowed | None:
         return None
     into = None
     if out is not None:
-        into = borrowed_view(out) if isinstance(out, foreign.arrays) else None
+        into = borrowed_view(out)
         if into is None or into.stream is not left.stream:
             return None
     return Borrowed(left, right, into, out, a, left.stream)

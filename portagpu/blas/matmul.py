@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.backends.registry import foreign
 from portagpu.blas.arguments import (
     check_beta,
     check_dtypes,
@@ -19,6 +18,7 @@ from portagpu.blas.arguments import (
     checked_result,
     operand_of,
     operands_of,
+    product_shape,
     promoted,
 )
 from portagpu.blas.borrowed import borrowed_operands, product_of_borrowed
@@ -47,7 +47,6 @@ Array = Any
 _NUMBERS = (int, float, complex)
 _NO_ARGUMENTS: tuple[Any, ...] = ()  # Python has one empty tuple
 _UNFUSED = ((), ())  # nothing that tells it from others, and no arrays
-_MOST_LEADING = 30  # axes
 _OF_OURS = (type(None), np.ndarray, DeviceNDArray)  # which are written where they are
 
 
@@ -102,7 +101,7 @@ def matmul(
                 return host.result
             return _of_host_arrays(_request(a, b, out, alpha, beta, precision, dtype, stream), host)
         return repeated(_of_numpy, "matmul", (a, b, out, alpha, beta, precision, dtype), {"stream": stream})
-    if isinstance(a, foreign.arrays) and isinstance(b, foreign.arrays):
+    if type(a) not in _OF_OURS and type(b) not in _OF_OURS:
         borrowed = borrowed_operands(a, b, out, stream)
         if borrowed is not None:
 
@@ -213,7 +212,7 @@ def _request(
     if a.ndim == 0 or b.ndim == 0:
         hint = "scale with a kernel" if on_device else "use * for scalars"
         raise ShapeError("matmul needs operands with at least one axis", hint=hint)
-    shape = _result_shape(a, b)
+    shape = product_shape(a, b)
     stream = as_stream(named, a.context if on_device else context_of(named))
     operands = promoted(a, b, dtype)
     kind = checked_result(out, shape, operands, dtype, on_device)
@@ -273,33 +272,6 @@ def _is_plain(alpha: Any, beta: Any, precision: Any, dtype: Any, stream: Any) ->
 def _is_dtype(dtype: Any, a: np.ndarray[Any, Any]) -> bool:
     """Whether the dtype that is asked for is that of the operand."""
     return dtype is a.dtype or dtype is a.dtype.type or (type(dtype) is str and dtype == a.dtype.name)
-
-
-def _result_shape(a: Any, b: Any) -> tuple[int, ...]:
-    inner_a = a.shape[-1]
-    inner_b = b.shape[-2] if b.ndim > 1 else b.shape[0]
-    if inner_a != inner_b:
-        raise ShapeError(
-            f"shapes {a.shape} and {b.shape} do not fit: a has {inner_a} columns, b has {inner_b} rows",
-            hint="transpose one of them (x.T), or check the order of the operands",
-        )
-    if a.ndim == b.ndim == 2:
-        return a.shape[0], b.shape[1]
-    if max(a.ndim, b.ndim) - 2 > _MOST_LEADING:
-        raise ShapeError(
-            f"an operand has {max(a.ndim, b.ndim)} axes, and matmul takes {_MOST_LEADING + 2}",
-            hint="make several leading axes one: x.reshape(-1, *x.shape[-2:])",
-        )
-    try:
-        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    except ValueError as error:
-        raise ShapeError(
-            f"the leading axes of {a.shape} and {b.shape} do not broadcast",
-            hint="counted from the last, they are equal, or one is 1 or missing: x[:, None] inserts a 1",
-        ) from error
-    rows = a.shape[-2:-1] if a.ndim > 1 else ()
-    columns = b.shape[-1:] if b.ndim > 1 else ()
-    return (*batch, *rows, *columns)
 
 
 # device arrays ------------------------------------------------------------------------------------------------------

@@ -68,8 +68,7 @@ class Plan:
         items, stream = list(args), None
         try:
             for place in self._borrows:
-                value = items[place]
-                view = borrowed_view(value) if isinstance(value, foreign.arrays) else None
+                view = borrowed_view(items[place])
                 if view is None or (stream is not None and view.stream is not stream):
                     return None
                 items[place], stream = view, view.stream

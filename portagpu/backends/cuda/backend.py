@@ -13,7 +13,7 @@ import numpy as np
 
 from portagpu.backends.base import Backend, CompilerOptions, Driver, ForeignArray
 from portagpu.backends.cuda import cards, driver_errors
-from portagpu.backends.cuda.arrays import CudaArray, Found, reader_of
+from portagpu.backends.cuda.arrays import CudaArray, Found, described, ordinal_of, pointer_of, reader_of
 from portagpu.backends.cuda.driver import CudaDriver
 from portagpu.backends.cuda.handles import Queue, stream_at
 from portagpu.backends.cuda.library import CudaError
@@ -126,19 +126,16 @@ class Cuda(Backend):
 
     def parts(self, array: Any) -> ForeignArray:
         """What another library's array on a card consists of."""
-        found = _read(array)
-        size = found.dtype.itemsize
-        reach = [(n - 1) * step for n, step in zip(found.shape, found.strides, strict=True)]
-        empty = 0 in found.shape
-        low = found.address + (0 if empty else sum(step for step in reach if step < 0))
-        high = found.address + (0 if empty else sum(step for step in reach if step > 0) + size)
-        begin = low - low % _ALIGNMENT
-        memory = Memory(begin, high - begin, (array, found.keeper))
-        context = primary(found.ordinal)
-        queue = stream_at(context, found.stream, found.keeper)
-        return ForeignArray(
-            memory, found.address - begin, found.shape, found.strides, found.dtype, queue, found.readonly
-        )
+        return _parts(array, _read(array))
+
+    def parts_of(self, value: Any) -> ForeignArray | None:
+        """The same, for any value."""
+        reader = reader_of(value)
+        return None if reader is None else _parts(value, reader.read(value))
+
+    def described(self, desc: Any) -> ForeignArray | None:
+        """Of memory of a card."""
+        return None if ordinal_of(pointer_of(desc)) is None else _parts(desc, described(desc))
 
     def empty_like(self, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """A new array of the array's library, on its card; None where its arrays cannot be written."""
@@ -151,3 +148,12 @@ def _read(array: Any) -> Found:
     if reader is None:
         raise ArgumentTypeError(f"{type(array).__name__} is no array in the memory of a card")
     return reader.read(array)
+
+
+def _parts(array: Any, found: Found) -> ForeignArray:
+    address, lying = found.address, found.lying
+    begin = address + lying.below
+    begin -= begin % _ALIGNMENT
+    memory = Memory(begin, address + lying.above - begin, (array, found.keeper))
+    queue = stream_at(primary(found.ordinal), found.stream, found.keeper)
+    return ForeignArray(memory, address - begin, lying.shape, lying.strides, lying.dtype, queue, found.readonly, lying)

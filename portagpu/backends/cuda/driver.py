@@ -193,7 +193,7 @@ class CudaDriver(Driver):
         return HostRange(memory.address)
 
     def may_overlap(self, places: Sequence[tuple[Any, int]]) -> bool:
-        """By addresses."""
+        """Whether stretches of addresses cross."""
         spans = sorted([(memory.address + offset, memory.address + memory.size) for memory, offset in places])
         return any(first[1] > second[0] for first, second in pairwise(spans))
 
@@ -206,10 +206,11 @@ class CudaDriver(Driver):
 
     def share(self, queue: Any, consumer: int | None) -> tuple[int, int]:
         """DLPack's device; what a library enqueues on its stream from now on comes after the queue's work."""
-        if consumer != _NO_ORDER:
-            other = stream_at(self._primary, consumer or cu.LEGACY_STREAM)
-            if other.handle != queue.handle:
-                self.barrier(other, [self.marker(queue)])
+        other = consumer or cu.LEGACY_STREAM
+        if other not in (_NO_ORDER, queue.handle):
+            end = self.marker(queue)
+            with self._primary:  # no queue is made of a stream that may soon be gone
+                self._library.StreamWaitEvent(other, end.handle, 0)
         return dlpack.CARD, self._ordinal
 
     def is_memory(self, value: Any) -> bool:

@@ -15,13 +15,17 @@ _ORDERED = 0  # a flag of streams: CUDA's default stream and the stream wait for
 
 
 class Queue:
-    """A stream of the card's primary context. ``owner``: of a stream that another library made, what keeps it."""
+    """A stream of the card's primary context. ``owner``: of a stream that another library made, what keeps it.
 
-    __slots__ = ("__weakref__", "_calls", "_own", "_working", "handle", "owner", "primary")
+    ``wrapped`` is for the runtime: what it has around the queue.
+    """
+
+    __slots__ = ("__weakref__", "_calls", "_own", "_working", "handle", "owner", "primary", "wrapped")
 
     def __init__(self, primary: Primary, handle: int | None = None, owner: Any = None) -> None:
         """``handle``: of a stream that there is; None for a new one."""
         self.primary, self.owner = primary, owner
+        self.wrapped: Any = None
         self._own = handle is None
         self._calls: deque[tuple[Event, Callable[[int], None]]] = deque()
         self._working = threading.Lock()
@@ -103,5 +107,6 @@ class Event:
 
 def stream_at(primary: Primary, handle: int, owner: Any = None) -> Queue:
     """The queue around a stream that there is; handle 0 is the default stream, too."""
-    queue: Queue = primary.external(handle or LEGACY_STREAM, owner, Queue)
+    handle = handle or LEGACY_STREAM
+    queue: Queue = primary.external(handle, None if handle == LEGACY_STREAM else owner, Queue)
     return queue

@@ -83,12 +83,15 @@ class Primary:
         self._queues[key] = weakref.ref(queue, lambda _: self._queues.pop(key, None))
 
     def external(self, handle: int, owner: Any, make: Callable[[Primary, int, Any], Any]) -> Any:
-        """The queue around a stream of another library, which ``owner`` keeps; ``make`` makes it."""
+        """The queue around a stream of another library, which ``owner`` keeps; ``make`` makes it, if there is none."""
         found = self._external.get(handle)
         if found is None:
-            found = self._external[handle] = make(self, handle, owner)
-            while len(self._external) > _MOST_EXTERNAL:
-                self._external.pop(next(iter(self._external)))
+            own = (queue for queue in self.queues() if queue.handle == handle)  # whose handle somebody has been given
+            found = next(own, None) or make(self, handle, owner)
+            if owner is not None or handle == cu.LEGACY_STREAM:  # others may be gone when it is asked for again
+                self._external[handle] = found
+                while len(self._external) > _MOST_EXTERNAL:
+                    self._external.pop(next(iter(self._external)))
         return found
 
     def queues(self) -> list[Any]:
@@ -114,6 +117,14 @@ class Primary:
     def query_event(self, handle: int) -> int:
         """The code that tells whether an event is done."""
         return int(self._query(handle))
+
+    def follow(self, stream: int) -> None:
+        """Have the default stream wait for what a stream has by now."""
+        event = self.take_event(timed=False)
+        with self:
+            self.library.EventRecord(event, stream)
+            self.library.StreamWaitEvent(cu.LEGACY_STREAM, event, 0)
+        self.give_event(event, timed=False)
 
     def query_stream(self, handle: int) -> int:
         """The code that tells whether a stream has done everything."""

@@ -14,7 +14,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.checks import host_array
 from portagpu.runtime.arrays.cuda_array_interface import described_by, has_interface, parsed
 from portagpu.runtime.arrays.foreign import is_foreign, shared_view
-from portagpu.runtime.arrays.foreign_views import foreign_view
+from portagpu.runtime.arrays.foreign_views import foreign_view, view_of_parts
 from portagpu.runtime.arrays.host_memory import adopt_host
 from portagpu.runtime.arrays.layout import checked_dtype, checked_shape, extent_of, strides_like, strides_of
 from portagpu.runtime.arrays.overlap import unknown_key
@@ -107,7 +107,7 @@ def as_device_array(
     if isinstance(obj, foreign.arrays):
         return foreign_view(obj, readonly=readonly)
     if has_interface(obj) or (isinstance(obj, np.ndarray) and hasattr(obj, "__cuda_array_interface__")):
-        return from_interface(obj.__cuda_array_interface__)
+        return from_interface(obj.__cuda_array_interface__, obj)
     if isinstance(obj, foreign.memories) and dtype is not None:
         memory: Memory = obj  # type: ignore[assignment]
         kind = checked_dtype(dtype)
@@ -132,11 +132,14 @@ def as_device_array(
     )
 
 
-def from_interface(desc: Any, *, sync: bool = True) -> DeviceNDArray:
+def from_interface(desc: Any, owner: Any = None, *, sync: bool = True) -> DeviceNDArray:
     """The device array that a CUDA Array Interface describes; see `cuda.from_cuda_array_interface`."""
     host = described_by(desc)
     if host is not None:
         return adopt_host(current_context(), host)
+    theirs = described(desc)
+    if theirs is not None:
+        return view_of_parts(theirs, desc if owner is None else owner)
     keeper, offset, shape, strides, dtype, readonly = parsed(desc)
     if keeper is None:
         return device_array(shape, dtype)

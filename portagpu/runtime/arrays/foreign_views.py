@@ -9,7 +9,7 @@ import weakref
 from typing import Any
 
 from portagpu.backends.base import ForeignArray
-from portagpu.backends.registry import owner_of
+from portagpu.backends.registry import owner_of, parts_of
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.factory import facts_of, with_facts
 from portagpu.runtime.arrays.overlap import unknown_key
@@ -17,7 +17,6 @@ from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream
 
 _MOST_FACTS = 4096  # of arrays that lie in different ways; a program with more begins anew
-_streams: weakref.WeakKeyDictionary[Any, weakref.ref[Stream]] = weakref.WeakKeyDictionary()  # by queues
 
 
 def foreign_view(obj: Any, *, readonly: bool = False) -> DeviceNDArray:
@@ -25,9 +24,15 @@ def foreign_view(obj: Any, *, readonly: bool = False) -> DeviceNDArray:
 
     Raises `ArgumentTypeError` for one that is more than memory.
     """
-    parts, stream, context = _parted(obj)
+    return view_of_parts(owner_of(obj).parts(obj), obj, readonly=readonly)
+
+
+def view_of_parts(parts: ForeignArray, base: Any, *, readonly: bool = False) -> DeviceNDArray:
+    """An array of ours of what another library's array, ``base``, consists of."""
+    stream = None if parts.queue is None else _stream_of(parts.queue)
+    context: Any = Context.wrap(base) if stream is None else stream.context
     made = with_facts(_facts(context, parts, readonly or parts.readonly, own=False))
-    made._buffer, made.base, made.stream = parts.buffer, obj, stream or 0
+    made._buffer, made.base, made.stream = parts.buffer, base, stream or 0
     made.token = None  # its memory may change hands unseen
     driver = context.driver
     if driver.knows_addresses:
@@ -40,14 +45,18 @@ def foreign_view(obj: Any, *, readonly: bool = False) -> DeviceNDArray:
 def borrowed_view(obj: Any) -> DeviceNDArray | None:
     """As `foreign_view`, for one call: whoever asks runs it on the array's stream, or has that wait.
 
-    Launches and products treat it like an array of ours, so that they are as fast. None where only its library knows
-    whether the memory stays where it is.
+    Launches and products treat it like an array of ours, so that they are as fast. None for what is no array of another
+    library's, and where only its library knows whether the memory stays where it is.
     """
-    parts, stream, context = _parted(obj)
+    parts = parts_of(obj)
+    if parts is None or parts.queue is None:
+        return None
+    stream = _stream_of(parts.queue)
+    context: Any = stream.context
     if not context.driver.knows_addresses:
         return None
     made = with_facts(_facts(context, parts, parts.readonly, own=True))
-    made._buffer, made.base, made.stream = parts.buffer, None, stream or 0
+    made._buffer, made.base, made.stream = parts.buffer, None, stream
     made.allocation_key = unknown_key()
     return made
 
@@ -58,27 +67,19 @@ def operand_view(obj: Any) -> DeviceNDArray:
     return made if made is not None and made.stream is made.context.default_stream else foreign_view(obj)
 
 
-def _parted(obj: Any) -> tuple[ForeignArray, Stream | None, Context]:
-    parts = owner_of(obj).parts(obj)
-    stream = None if parts.queue is None else _stream_of(parts.queue)
-    found: Any = Context.wrap(obj) if stream is None else stream.context
-    return parts, stream, found
-
-
 def _stream_of(queue: Any) -> Stream:
     """The stream around a queue of another library's."""
-    if not type(queue).__weakrefoffset__:  # an interface's own object, which cannot be remembered
-        return Context.wrap(queue).wrap_queue(queue)
-    known = _streams.get(queue)
-    found = None if known is None else known()
+    known = getattr(queue, "wrapped", None)
+    found: Stream | None = None if known is None else known()
     if found is None or found.closed:
         found = Context.wrap(queue).wrap_queue(queue)
-        _streams[queue] = weakref.ref(found)
+        if hasattr(queue, "wrapped"):
+            queue.wrapped = weakref.ref(found)
     return found
 
 
 def _facts(context: Context, parts: ForeignArray, readonly: bool, *, own: bool) -> tuple[Any, ...]:
-    key = (parts.shape, parts.strides, parts.dtype, parts.offset, readonly, own)
+    key = (parts.alike or (parts.shape, parts.strides, parts.dtype), parts.offset, readonly, own)
     found: tuple[Any, ...] | None = context.foreign_facts.get(key)
     if found is None:
         if len(context.foreign_facts) >= _MOST_FACTS:

@@ -137,9 +137,11 @@ def _key(
 def _borrowed_key(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray | None, stream: Any, numbers: Any) -> Any:
     """As `_key`, of views for one call. Their memories may begin at one address, and a and b overlap."""
     assert c is not None
-    handle = c.context.driver.handle
-    places = [handle(x._buffer) for x in (a, b, c)]
-    shared = (tuple(map(places.index, places)), may_overlap((a, b)), may_overlap((a, c)), may_overlap((b, c)))
+    driver = c.context.driver
+    shared: Any = None
+    if driver.may_overlap([(x._buffer, 0) for x in (a, b, c)]):
+        places = [driver.handle(x._buffer) for x in (a, b, c)]
+        shared = (tuple(map(places.index, places)), may_overlap((a, b)), may_overlap((a, c)), may_overlap((b, c)))
     return (*_facts(a), *_facts(b), *_facts(c), shared, None if stream is None else stream.token, numbers)
 
 
