@@ -31,7 +31,7 @@ _NEVER = (np.ndarray, np.generic, bool, int, float, complex, str, bytes, tuple, 
 
 
 class Lying:
-    """How elements lie: from the first one's address, the lowest byte is at ``below``, and the last one before ``above``.
+    """How elements lie: from the first one's address the lowest byte is at ``below``, the last one before ``above``.
 
     Readers have one object for all arrays that lie alike, where they can tell soon.
     """
