@@ -1,1 +1,1 @@
-"""The CUDA back end: what the OpenCL driver of a card compiled runs on the memory and streams of CUDA's libraries."""
+"""The CUDA back end: OpenCL programs of a card on the memory and streams of CUDA."""
