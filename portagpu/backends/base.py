@@ -562,8 +562,8 @@ class Backend(DeviceSource, ABC):
         return self.parts(value) if isinstance(value, self.array_types) else None
 
     def identity(self, value: Any) -> Hashable | None:
-        """What tells memory and queue of an array of `array_types`, and how it lies, from those of others, where that is
-        known sooner than `parts`; None for other values, and for arrays that `parts` has to look at."""
+        """What tells memory, queue and layout of an array of `array_types` from those of others, where that is known
+        sooner than `parts`; None for other values, and for arrays that `parts` has to look at."""
         return None
 
     def described(self, desc: Any) -> ForeignArray | None:
