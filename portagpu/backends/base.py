@@ -566,6 +566,11 @@ class Backend(DeviceSource, ABC):
         """As `parts`, for any value: None for what is no array of the back end's."""
         return self.parts(value) if isinstance(value, self.array_types) else None
 
+    def identity(self, value: Any) -> Hashable | None:
+        """What tells memory, queue and layout of an array of `array_types` from those of others, where that is known
+        sooner than `parts`; None for other values, and for arrays that `parts` has to look at."""
+        return None
+
     def described(self, desc: Any) -> ForeignArray | None:
         """What a CUDA Array Interface describes; None where its memory is none that the back end can use."""
         return None

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from portagpu.backends.base import Backend, ForeignArray
@@ -113,6 +114,15 @@ def parts_of(value: Any) -> ForeignArray | None:
     """
     for one, _ in foreign.owners:
         found = one.parts_of(value)
+        if found is not None:
+            return found
+    return None
+
+
+def identity(value: Any) -> Hashable | None:
+    """What tells another library's array from others; None for what is none, or has to be looked at each time."""
+    for one, _ in foreign.owners:
+        found = one.identity(value)
         if found is not None:
             return found
     return None

@@ -39,8 +39,8 @@ def from_dlpack(obj: Any) -> DeviceNDArray:
 def from_cuda_array_interface(desc: Any, owner: Any = None, sync: bool = True) -> DeviceNDArray:
     """A device array of the memory that ``desc``, a CUDA Array Interface, describes, without copying.
 
-    The memory is that of one of our device arrays, which ``owner`` may wrap, or that of a card, which ``owner`` keeps
-    and the back end `cuda` uses. Pointers of CUDA mean nothing to OpenCL.
+    The memory is that of one of our device arrays, which ``owner`` may wrap, or a card's, which ``owner`` keeps and the
+    back end `cuda` uses. Pointers of CUDA mean nothing to OpenCL.
     With ``sync``, the stream that the description names is waited for. Raises `MemoryNotSharedError` for memory of
     CUDA's libraries, `ArgumentTypeError` for what is no description.
     """

@@ -92,7 +92,7 @@ class Plan:
         elif type(stream) is not Stream or stream.context is not context:
             return False
         epoch = context.epoch
-        kernel = None if self._borrows else compiled.bound(tokens)
+        kernel = compiled.bound(tokens)
         values: tuple[Any, ...] | None = None
         if kernel is None:
             try:
@@ -104,7 +104,7 @@ class Plan:
         with enqueuing(stream) as queue:
             if kernel is None:
                 assert values is not None
-                compiled.launch(queue, self._shape, values, None if self._borrows else tokens, epoch)
+                compiled.launch(queue, self._shape, values, tokens, epoch)
             else:
                 compiled.launch_again(queue, self._shape, kernel, tokens, epoch)
         return True

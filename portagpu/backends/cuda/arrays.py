@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,6 +70,10 @@ class Reader(ABC):
     def read(self, value: Any) -> Found:
         """What the array consists of. Raises `ArgumentTypeError` for one that is more than memory."""
 
+    def identity(self, value: Any) -> Hashable | None:
+        """What an array that is in a card's memory has in common with no other, where that is quickly told."""
+        return None
+
     def empty(self, like: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """A new array of the library on the same card; None where its arrays cannot be written."""
         return None
@@ -100,6 +105,15 @@ class _Torch(Reader):
         lying = self._lying.get(key) or self._new(key)
         device = value.get_device()
         return Found(value.data_ptr(), lying, device, self._raw_stream(device), _LIVES)
+
+    def identity(self, value: Any) -> Hashable | None:
+        if not value.is_cuda or value.requires_grad or value.layout is not self._strided:
+            return None
+        if value.is_conj() or value.is_neg():
+            return None
+        lying = self._lying.get((value.shape, value.stride(), value.dtype))
+        device = value.get_device()
+        return None if lying is None else (value.data_ptr(), lying, device, self._raw_stream(device))
 
     def _new(self, key: tuple[Any, Any, Any]) -> Lying:
         shape, steps, kind = key
@@ -270,6 +284,12 @@ def _of_kind(kind: type) -> Reader | None:
 def _same(made: type[Reader]) -> Reader:
     """The one reader of a class."""
     return next((reader for reader in _readers.values() if type(reader) is made), None) or made()
+
+
+def identity_of(value: Any) -> Hashable | None:
+    """`Reader.identity` of a value of a library's own type."""
+    reader = _readers.get(type(value))
+    return None if reader is None else reader.identity(value)
 
 
 class _OnCards(type):

@@ -21,6 +21,7 @@ from portagpu.settings import Settings
 
 NAME = "cuda"
 TO_INSTALL = "the driver of a card of CUDA's brings libcuda.so.1 and libnvidia-opencl.so.1, and both are needed"
+_CLUSTER, _WITH_CLUSTERS = 8, (9, 10)  # blocks that every such card runs together; compute capabilities
 _SHARED_OPTIN, _GRID_X, _GRID_Y = 97, 5, 6  # device attributes
 _opencl: dict[int, DeviceRecord] = {}  # by CUDA's numbers
 
@@ -99,6 +100,7 @@ def _capabilities(library: Library, ordinal: int, opencl: Capabilities) -> Capab
         local_memory_static=min(opencl.local_memory_static, shared),
         local_memory_argument=shared,
         host_unified_memory=False,
+        cluster_size=_CLUSTER if opencl.ptx_target[0] in _WITH_CLUSTERS else 1,
         max_blocks_of_axis=library.number("DeviceGetAttribute", _GRID_X, ordinal),
         max_blocks_of_later_axes=library.number("DeviceGetAttribute", _GRID_Y, ordinal),
     )

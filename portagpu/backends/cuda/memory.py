@@ -20,6 +20,7 @@ from portagpu.backends.cuda.primary import Primary
 _UNIT = 512  # bytes: what allocations are multiples of, so that they are aligned as CUDA's are
 _STEPS = 8  # sizes of blocks between two powers of two
 _MOST_ALIKE = 4  # blocks of one size that streams still use: one more would hardly let the host run further ahead
+_ALIKE_SHARE = 8  # of what is kept at most: of less, new memory does not hurt
 _HELD_SHARE = 8  # of the card's memory: what is kept for later arrays at most
 
 
@@ -166,7 +167,7 @@ class Heap:
     def _awaited(self, room: int) -> int:
         """A block of that size whose users are waited for, where several are about to be free; 0 else."""
         alike = [place for place in list(self._waiting) if place[2] == room]
-        if len(alike) < _MOST_ALIKE:
+        if len(alike) < _MOST_ALIKE or len(alike) * room < self._most_held // _ALIKE_SHARE:
             return 0
         for end in alike[0][0]:
             end.wait()

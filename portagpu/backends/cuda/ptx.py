@@ -7,7 +7,7 @@
 - CUDA's driver has the function that prints, which the text only declares: it must say that others define it.
 - CUDA's driver takes at most 48 KB of static shared memory. Of a program that has more, all static arrays become parts
   of the dynamic shared memory; a comment in the text says how many bytes they are.
-- A kernel with the mark of a cluster (`CLUSTER_MARK`) is compiled for clusters of its extents.
+- A kernel whose text has the directives of clusters (`portagpu.backends.opencl.architecture_ptx`) is launched in such.
 
 PTX ISA: "Special Registers" (``%envreg``), "State Spaces" (``.shared``), "Cluster Dimension Directives".
 """
@@ -20,8 +20,6 @@ from dataclasses import dataclass
 
 from portagpu.errors import BuildError
 
-CLUSTER_MARK = "//portagpu-cluster "
-"""Begins a comment with a cluster's extents, ``//portagpu-cluster 2, 1, 1``, inside inline assembly of its kernel."""
 DYNAMIC = "portagpu_dynamic_shared"
 _MOVED = "// portagpu: bytes of static arrays in dynamic shared memory: "
 _LEAST_ALIGNMENT = 128  # bytes, of dynamic shared memory: OpenCL's largest vector type
@@ -37,7 +35,7 @@ _ARRAY = re.compile(
     r"^[ \t]*(?:\.visible\s+|\.weak\s+)?\.shared\s+(?:\.align\s+(\d+)\s+)?\.[a-z]*(\d+)\s+([\w$]+)(?:\[(\d+)\])?;\n",
     re.MULTILINE,
 )
-_CLUSTER = re.compile(re.escape(CLUSTER_MARK) + r"(\d+), (\d+), (\d+)")
+_CLUSTER = re.compile(r"^\.reqnctapercluster (\d+), (\d+), (\d+)$", re.MULTILINE)
 _HEAD_END = re.compile(r"^\.address_size[^\n]*\n", re.MULTILINE)
 
 
@@ -62,7 +60,7 @@ def patched(text: str) -> str:
         note = f"{_MOVED}{moved}\n" if moved else ""
         declared = f"{note}.extern .shared .align {alignment} .b8 {DYNAMIC}[];\n"
         text = _HEAD_END.sub(lambda m: m.group(0) + declared, text, count=1)
-    return _with_clusters(text)
+    return text
 
 
 def entries(text: str) -> dict[str, Entry]:
@@ -116,14 +114,3 @@ def _kernels(text: str) -> Iterator[tuple[str, str]]:
 def _cluster(body: str) -> tuple[int, int, int] | None:
     found = _CLUSTER.search(body)
     return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
-
-
-def _with_clusters(text: str) -> str:
-    """The text, whose kernels say of what clusters they are: directives stand before a kernel's body."""
-    for _, body in _kernels(text):
-        extents = _cluster(body)
-        if extents is not None:
-            head, brace, rest = body.partition("{\n")
-            directives = ".explicitcluster\n.reqnctapercluster {}, {}, {}\n".format(*extents)
-            text = text.replace(body, f"{head}{directives}{brace}{rest}")
-    return text

@@ -54,7 +54,7 @@ def text_of(context: cl.Context, device: DeviceRecord, source: str, options: tup
     """
     text = bytes(_built(context, device, source, options).get_info(cl.program_info.BINARIES)[0])
     if architecture_ptx.is_marked(source):
-        text = architecture_ptx.unmarked(text)
+        text = architecture_ptx.unmarked(text, source)
     return text.decode("latin1").rstrip("\0")
 
 

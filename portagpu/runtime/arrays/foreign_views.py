@@ -9,14 +9,16 @@ import weakref
 from typing import Any
 
 from portagpu.backends.base import ForeignArray
-from portagpu.backends.registry import owner_of, parts_of
+from portagpu.backends.registry import identity, owner_of, parts_of
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.factory import facts_of, with_facts
 from portagpu.runtime.arrays.overlap import unknown_key
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream
 
+_MOST_VIEWS = 1024  # that are remembered
 _MOST_FACTS = 4096  # of arrays that lie in different ways; a program with more begins anew
+_views: dict[Any, DeviceNDArray] = {}  # by `identity`
 
 
 def foreign_view(obj: Any, *, readonly: bool = False) -> DeviceNDArray:
@@ -48,6 +50,11 @@ def borrowed_view(obj: Any) -> DeviceNDArray | None:
     Launches and products treat it like an array of ours, so that they are as fast. None for what is no array of another
     library's, and where only its library knows whether the memory stays where it is.
     """
+    known = identity(obj)
+    if known is not None:
+        found = _views.get(known)
+        if found is not None and not found.context.closed:
+            return found
     parts = parts_of(obj)
     if parts is None or parts.queue is None:
         return None
@@ -58,6 +65,11 @@ def borrowed_view(obj: Any) -> DeviceNDArray | None:
     made = with_facts(_facts(context, parts, parts.readonly, own=True))
     made._buffer, made.base, made.stream = parts.buffer, None, stream
     made.allocation_key = unknown_key()
+    if known is not None:  # an address and how elements lie there: it serves whatever the library has there next
+        parts.buffer.release()  # of what keeps the memory, which is the caller's
+        if len(_views) >= _MOST_VIEWS:
+            _views.clear()
+        _views[known] = made
     return made
 
 

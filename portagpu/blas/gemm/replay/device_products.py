@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from portagpu.blas.gemm.replay.recordings import Known, Recordings, Remembered
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.factory import ArrayFactory
-from portagpu.runtime.arrays.overlap import may_overlap
+from portagpu.runtime.arrays.overlap import may_overlap, unknown_key
 from portagpu.runtime.replay.replay import Replay, beyond, recorded
 
 _REMEMBERED = 128  # products of a thread in a context
@@ -95,23 +95,28 @@ def first(
         multiply(c)
         known[key] = state is True
     else:
-        known[key] = _record((a, b, *further), c, multiply, new) or True
+        known[key] = _record((a, b, *further), c, multiply, new=new, borrowed=borrowed) or True
         _bound(known, context.capabilities.global_memory // _KEPT_SHARE)
     if len(known) > _REMEMBERED:
         known.forget_oldest()
 
 
 def _record(
-    operands: tuple[DeviceNDArray, ...], c: DeviceNDArray, multiply: Callable[[DeviceNDArray], None], new: bool
+    operands: tuple[DeviceNDArray, ...],
+    c: DeviceNDArray,
+    multiply: Callable[[DeviceNDArray], None],
+    *,
+    new: bool,
+    borrowed: bool,
 ) -> _Recording | None:
-    if not new:
+    if not new and not borrowed:
         replay = recorded(lambda: multiply(c), (*operands, c), copies=True)
         return None if replay is None else _Recording(replay, None)
     factory = ArrayFactory(c)
     # under another name: the recording writes what is kept for this one (maps of tensors) anew for each result
-    own = factory.array(c.buffer)
+    own = factory.view(c, unknown_key()) if borrowed else factory.array(c.buffer)
     replay = recorded(lambda: multiply(own), (*operands, own), copies=True)
-    return None if replay is None else _Recording(replay, factory)
+    return None if replay is None else _Recording(replay, None if borrowed else factory)
 
 
 def _key(
