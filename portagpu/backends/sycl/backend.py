@@ -10,6 +10,8 @@ from portagpu.backends.diagnosis import DriverReport
 from portagpu.backends.source import KernelSource
 from portagpu.backends.sycl import discovery, driver_errors
 from portagpu.backends.sycl.codegen.flags import FLAGS
+from portagpu.backends.sycl.codegen.generate import generate
+from portagpu.backends.sycl.codegen.lowerings import RENDERED
 from portagpu.backends.sycl.driver import SyclDriver
 from portagpu.backends.sycl.drivers.installed import INSTALL
 from portagpu.backends.sycl.handles import Device, Handle, Queue, SyclContext
@@ -30,6 +32,8 @@ class Sycl(Backend):
 
     name = discovery.NAME
     title = "SYCL"
+    language = "SYCL C++"
+    operations: ClassVar[frozenset[str]] = RENDERED
     to_install = f"{INSTALL} brings a CPU driver"
     errors: ClassVar[tuple[type[Exception], ...]] = (SyclError,)
     queue_types: ClassVar[tuple[type, ...]] = (Queue,)
@@ -77,8 +81,6 @@ class Sycl(Backend):
         subgroup_size: int | None = None,
     ) -> KernelSource:
         """SYCL source of a program."""
-        from portagpu.backends.sycl.codegen.generate import generate
-
         return generate(program, capabilities, subgroup_size=subgroup_size)
 
     def build_options(self, asked: CompilerOptions, capabilities: Capabilities, source: str) -> tuple[str, ...]:
