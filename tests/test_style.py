@@ -29,6 +29,8 @@ _LATE_IMPORTS = {
         "portagpu.backends.opencl",
         *(f"portagpu.backends.opencl.offline.{name}" for name in ("compilers", "target", "targets")),
     },
+    "portagpu/backends/sycl/backend.py": {"portagpu.backends.sycl"},  # of the doctor
+    "portagpu/backends/sycl/dpctl_objects.py": {"dpctl", "dpctl.utils", "dpnp", "dpnp.tensor"},  # the program's own
     "portagpu/backends/c_family/rendering.py": {"mako.lookup"},  # slow to import
     "portagpu/runtime/execution/stream.py": {"asyncio"},  # slow to import
     "portagpu/tuning/console.py": {"rich.console", "rich.progress"},  # slow to import, and products use tuning results

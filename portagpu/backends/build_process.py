@@ -1,8 +1,8 @@
 """Builds in a child process, where a driver's compiler may end the process that calls it.
 
 The child, which a back end names (see `portagpu.backends.build_protocol`), is started by the first program that no
-cache has, serves later ones, and ends with this process. What it compiles is handed back as a binary, so that nothing is
-compiled twice.
+cache has, serves later ones, and ends with this process. What it compiles is handed back as a binary, so that nothing
+is compiled twice.
 """
 
 from __future__ import annotations

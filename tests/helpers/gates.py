@@ -6,6 +6,7 @@ import threading
 from contextlib import contextmanager
 
 import pyopencl as cl
+import sycl_gates
 
 _SECONDS = 0.05
 
@@ -17,7 +18,7 @@ class Gate:
         self._timer = None
         self._is_open = False
         if not isinstance(queue, cl.CommandQueue):  # of a back end of the tests'
-            self._release = queue.hold()
+            self._release = queue.hold() if hasattr(queue, "hold") else sycl_gates.hold(queue)
             return
         event = cl.UserEvent(queue.context)
         self._release = lambda: event.set_status(cl.command_execution_status.COMPLETE)

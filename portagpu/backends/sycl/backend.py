@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar
 
-from portagpu.backends.base import Backend, CompilerOptions, Driver
+from portagpu.backends.base import Backend, CompilerOptions, Driver, ForeignArray, Strided
 from portagpu.backends.diagnosis import DriverReport
 from portagpu.backends.source import KernelSource
-from portagpu.backends.sycl import discovery, driver_errors
+from portagpu.backends.sycl import discovery, dpctl_objects, driver_errors
 from portagpu.backends.sycl.codegen.flags import FLAGS
 from portagpu.backends.sycl.codegen.generate import generate
 from portagpu.backends.sycl.codegen.lowerings import RENDERED
@@ -35,8 +35,10 @@ class Sycl(Backend):
     language = "SYCL C++"
     operations: ClassVar[frozenset[str]] = RENDERED
     to_install = f"{INSTALL} brings a CPU driver"
+    operations: ClassVar[frozenset[str]] = RENDERED
     errors: ClassVar[tuple[type[Exception], ...]] = (SyclError,)
-    queue_types: ClassVar[tuple[type, ...]] = (Queue,)
+    queue_types: ClassVar[tuple[type, ...]] = (Queue, dpctl_objects.DpctlQueue)
+    array_types: ClassVar[tuple[type, ...]] = (dpctl_objects.UsmArray,)
     memory_types: ClassVar[tuple[type, ...]] = (Memory,)
     leaked_types: ClassVar[tuple[type, ...]] = (Handle, Memory)
 
@@ -94,15 +96,28 @@ class Sycl(Backend):
         return doctor.examine(settings, records, fresh=fresh)
 
     def natives(self, value: Any) -> tuple[Any, Any]:
-        """The context and the name of the device of a queue."""
-        assert isinstance(value, Queue)
-        loaded = value.library
-        made = loaded.made(loaded.pg_device_of(value.address))
-        return value.context, _name(loaded, Device(loaded, made))
+        """The context and the name of the device of a context, queue or array."""
+        loaded = library()
+        if isinstance(value, Queue):
+            context, made = value.context, loaded.made(loaded.pg_device_of(value.address))
+            return context, _name(loaded, Device(loaded, made))
+        context, device = dpctl_objects.context_of(loaded, value)
+        return context, _name(loaded, device)
 
     def key_of(self, native: Any, device: Any) -> Hashable:
-        """Numbers of context and device."""
-        return native.key, hash(_find(native.library, device))
+        """The context's number, and the device's name."""
+        return native.key, device
+
+    def check_queue(self, queue: Any) -> None:
+        """Queues of dpctl's that are out of order are used in the order that dpctl keeps."""
+
+    def parts(self, array: Any) -> ForeignArray:
+        """What an array with a USM array interface consists of."""
+        return dpctl_objects.parts(library(), array)
+
+    def library_array(self, queue: Any, view: Strided) -> Any:
+        """A `dpnp.ndarray` of the same memory."""
+        return dpctl_objects.library_array(queue, view)
 
 
 def _find(loaded: Library, name: DeviceName) -> Device:

@@ -36,7 +36,7 @@ class SyclDriver(Driver):
         self._library = library
         self._context: SyclContext | None = context
         self._native_device = device
-        self._key = context.key, hash(device)
+        self._key = context.key, record.native
         self._is_cpu = record.capabilities.device_type is DeviceType.CPU
         self._alignment = record.capabilities.mem_base_alignment
         self._queues: weakref.WeakValueDictionary[int, Queue] = weakref.WeakValueDictionary()
@@ -215,7 +215,7 @@ class SyclDriver(Driver):
         """The library's memory of the host."""
         size = max(1, nbytes)
         made = Memory(self._allocate(size, of_host=True), size, give_back=self._aside.put, of_host=True)
-        return made.bytes().view(PageLocked)
+        return np.asarray(PageLocked(made))[:nbytes]
 
     def is_page_locked(self, owner: Any) -> bool:
         """Whether it is an array of `page_locked`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -51,13 +50,24 @@ class Memory:
 
     def bytes(self) -> HostBytes:
         """As an array of the host's, which keeps the memory. Only for memory that the host reaches."""
-        held = (ctypes.c_ubyte * self.size).from_address(self.address)
-        held._portagpu_memory = self  # type: ignore[attr-defined]
-        return np.ctypeslib.as_array(held)
+        return np.asarray(_HostBlock(self))
 
 
-class PageLocked(np.ndarray[Any, Any]):
-    """An array in page-locked memory of the host."""
+class _HostBlock:
+    """What owns the elements of an array of the host's."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self.__array_interface__ = {
+            "shape": (memory.size,),
+            "typestr": "|u1",
+            "data": (memory.address, False),
+            "version": 3,
+        }
+
+
+class PageLocked(_HostBlock):
+    """The owner of an array's page-locked memory."""
 
 
 class LocalMemory:

@@ -104,8 +104,13 @@ int pg_end_time(const sycl::event *event, unsigned long *nanoseconds) {
   });
 }
 
-sycl::event *pg_copy_event(const sycl::event *event) {
-  return guarded((sycl::event *)nullptr, [&] { return counted(event_kind, new sycl::event(*event)); });
+// Copies for libraries that give them back by themselves.
+sycl::event *pg_give_event(const sycl::event *event) {
+  return guarded((sycl::event *)nullptr, [&] { return new sycl::event(*event); });
+}
+
+sycl::queue *pg_give_queue(const sycl::queue *queue) {
+  return guarded((sycl::queue *)nullptr, [&] { return new sycl::queue(*queue); });
 }
 
 void pg_drop_event(sycl::event *event) { dropped(event_kind, event); }
