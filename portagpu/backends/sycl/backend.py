@@ -35,7 +35,6 @@ class Sycl(Backend):
     language = "SYCL C++"
     operations: ClassVar[frozenset[str]] = RENDERED
     to_install = f"{INSTALL} brings a CPU driver"
-    operations: ClassVar[frozenset[str]] = RENDERED
     errors: ClassVar[tuple[type[Exception], ...]] = (SyclError,)
     queue_types: ClassVar[tuple[type, ...]] = (Queue, dpctl_objects.DpctlQueue)
     array_types: ClassVar[tuple[type, ...]] = (dpctl_objects.UsmArray,)
