@@ -24,6 +24,7 @@ from portagpu.backends.diagnosis import DriverReport
 from portagpu.backends.offline import Compiled, CompilerVersion, OfflineTarget
 from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
+from portagpu.device.ideal_device import PORTABLE
 from portagpu.device.rates import Rates
 from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import DeviceSource
@@ -450,6 +451,10 @@ class Backend(DeviceSource, ABC):
     """What its drivers raise, besides errors of ours."""
     passes: ClassVar[tuple[Pass, ...]] = PIPELINE
     """What programs go through before `render`; an interpreter may ask for fewer passes, or none."""
+    language: ClassVar[str] = "OpenCL C"
+    """What `render` writes in."""
+    ideal: ClassVar[Capabilities] = PORTABLE
+    """A device that can do all that the language says: text for it is shown where there is no device."""
     operations: ClassVar[frozenset[str]] = frozenset({*OPERATIONS, *INSTRUCTIONS})
     """The operations and instructions of `portagpu.ir.operations` that `render` knows."""
 

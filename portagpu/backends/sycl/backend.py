@@ -32,8 +32,9 @@ class Sycl(Backend):
 
     name = discovery.NAME
     title = "SYCL"
-    to_install = f"{INSTALL} brings a CPU driver"
+    language = "SYCL C++"
     operations: ClassVar[frozenset[str]] = RENDERED
+    to_install = f"{INSTALL} brings a CPU driver"
     errors: ClassVar[tuple[type[Exception], ...]] = (SyclError,)
     queue_types: ClassVar[tuple[type, ...]] = (Queue, dpctl_objects.DpctlQueue)
     array_types: ClassVar[tuple[type, ...]] = (dpctl_objects.UsmArray,)
