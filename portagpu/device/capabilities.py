@@ -86,6 +86,7 @@ class Capabilities:
     matrix_units: tuple[str, ...] = ()  # kinds of instructions: `portagpu.frontend.intrinsics.subgroup_matrix`
     ptx_target: tuple[int, int] = (0, 0)  # CUDA architecture whose instructions kernels may name, such as (9, 0)
     architecture_ptx: bool = False  # those of that architecture alone, too
+    cluster_size: int = 1  # blocks that run together at most, and reach each other's shared memory
 
     # what compilers do
     register_aware_scheduling: bool  # loads are moved to the front only as far as registers last

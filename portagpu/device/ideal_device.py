@@ -45,6 +45,7 @@ IDEAL = Capabilities(
     inline_ptx=True,
     ptx_target=(9, 0),
     architecture_ptx=True,
+    cluster_size=8,
     subgroups=True,
     subgroup_size=32,
     subgroup_shuffle=True,

@@ -160,7 +160,7 @@ def _by_hand(source: str) -> str:
 
 def _unmarked(context: cl.Context, device: DeviceRecord, program: Any, options: tuple[str, ...], source: str) -> Any:
     """The program with instructions that the driver takes in its own text only (see `architecture_ptx`)."""
-    text = architecture_ptx.unmarked(bytes(program.get_info(cl.program_info.BINARIES)[0]))
+    text = architecture_ptx.unmarked(bytes(program.get_info(cl.program_info.BINARIES)[0]), source)
     raw = _cl._Program(context, [device.native], [text])
     try:
         build_quietly(raw, options)

@@ -260,6 +260,7 @@ class CompiledKernel:
                 hint="make the block smaller and the grid larger",
             )
         self._check_cooperative(shape)
+        self._check_cluster(shape)
         # of a kernel that was made for its block, one driver still tells what it allows to others
         if shape.threads > self.max_threads and fixed != shape.block:
             raise LaunchConfigError(
@@ -288,6 +289,14 @@ class CompiledKernel:
         whole = -(-threads // caps.warp_size) * caps.warp_size  # registers are given out by the warp
         together = min(self.max_threads // max(1, whole), caps.local_memory_static // used, _BLOCKS_OF_A_UNIT)
         return caps.compute_units * max(1, together)
+
+    def _check_cluster(self, shape: LaunchShape) -> None:
+        cluster = self.kernel_source.cluster
+        if cluster is not None and any(blocks % size for blocks, size in zip(shape.grid, cluster, strict=True)):
+            raise LaunchConfigError(
+                f"the grid {_show(shape.grid)} is no multiple of the kernel's cluster of {_show(cluster)} blocks",
+                hint="round the grid up, and let blocks that have nothing to do come to the cluster's barriers, too",
+            )
 
     def _check_cooperative(self, shape: LaunchShape) -> None:
         blocks = shape.grid[0] * shape.grid[1] * shape.grid[2]
