@@ -11,9 +11,12 @@ import torch
 from portagpu.errors import OperatorError
 from portagpu.operators.declaration import Declaration, declare
 from portagpu.operators.gradients import Backward, declare_backward
+from portagpu.runtime.arrays.lending import Lending, can_lend
+from portagpu.runtime.execution.context import current_context
 from portagpu.torch.autograd import Formula
 from portagpu.torch.batching import sequential
 from portagpu.torch.functional import is_refusal, transformable
+from portagpu.torch.memory import lent_tensors
 from portagpu.torch.results import make_results, returned
 from portagpu.torch.schema import check_name, schema_of
 
@@ -149,7 +152,13 @@ def _run(declaration: Declaration, *args: Any, **kwargs: Any) -> Any:
     """The operator below autograd, with tensors that have memory."""
     values = {name: _plain(value) for name, value in declaration.bind(args, kwargs).items()}
     results = make_results(declaration, values)
-    declaration.launch({**values, **{name: _with_axes(t) for name, t in results.items()}})
+    values.update((name, _with_axes(t)) for name, t in results.items())
+    context = current_context()
+    if can_lend(context.capabilities):
+        with Lending(context, lent_tensors(context, values.values())):
+            declaration.launch(values)
+    else:
+        declaration.launch(values)
     return returned(results)
 
 
