@@ -149,8 +149,8 @@ def _run(
     names: tuple[str, ...],
     known: Mapping[str, Any],
     context: Context,
-    arguments: list[np.ndarray[Any, Any]],
-    results: list[np.ndarray[Any, Any]],
+    arguments: list[Any],
+    results: list[Any],
 ) -> None:
     """The operator on XLA's memory, in a thread of XLA's."""
     made = {n: a if a.ndim else a.reshape(1) for n, a in zip(declaration.output_names, results, strict=True)}
@@ -163,11 +163,13 @@ def _run(
         context.pop()
 
 
-def _lent(context: Context, arrays: Iterable[np.ndarray[Any, Any]]) -> dict[int, DeviceNDArray]:
-    """Device arrays of XLA's memory, by ``id`` of the arrays that the function gets."""
+def _lent(context: Context, arrays: Iterable[Any]) -> dict[int, DeviceNDArray]:
+    """Device arrays of XLA's memory on the host, by ``id`` of the arrays that the function gets."""
     found: dict[int, DeviceNDArray] = {}
     if can_lend(context.capabilities):
         for array in arrays:
+            if not isinstance(array, np.ndarray):
+                continue
             lie = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype)
             made = lent(context, lie, readonly=not array.flags.writeable) if array.size and array.ndim else None
             if made is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,28 +12,39 @@ import torch
 
 from portagpu import dtypes
 from portagpu.errors import DTypeError
-from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.arrays.lending import lent
-from portagpu.runtime.execution.context import Context
+from portagpu.runtime.arrays.lending import Lending, can_lend, lent
+from portagpu.runtime.execution.context import current_context
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)  # subclasses may be more than memory
 
 
-def lent_tensors(context: Context, values: Iterable[Any]) -> dict[int, DeviceNDArray]:
-    """Device arrays of tensors, by ``id`` of these; what kernels take in other ways is not among them."""
-    found: dict[int, DeviceNDArray] = {}
+def lending_of(values: Iterable[Any]) -> Lending | None:
+    """What lends the tensors among an operator's values to launches on the current device; None if it takes none.
+
+    Nothing is asked about the device where no tensor is on the CPU. Other values kernels take as they are.
+    """
+    tensors = [(value, dtype) for value, dtype in _tensors(values) if dtype is not None]
+    if not tensors:
+        return None
+    context = current_context()
+    if not can_lend(context.capabilities):
+        return None
+    found = {}
+    for tensor, dtype in tensors:
+        strides = tuple(n * dtype.itemsize for n in tensor.stride())
+        made = lent(context, (tensor.data_ptr(), tuple(tensor.shape), strides, dtype))
+        if made is not None:
+            found[id(tensor)] = made
+    return Lending(context, found)
+
+
+def _tensors(values: Iterable[Any]) -> Iterator[tuple[torch.Tensor, np.dtype[Any] | None]]:
+    """Tensors that are nothing but memory of the host, with NumPy's dtype for theirs."""
     for value in values:
         if isinstance(value, list):
-            found.update(lent_tensors(context, value))
+            yield from _tensors(value)
         elif type(value) in _PLAIN and _is_memory(value):
-            dtype = _dtypes().get(value.dtype)
-            if dtype is None:
-                continue
-            strides = tuple(n * dtype.itemsize for n in value.stride())
-            made = lent(context, (value.data_ptr(), tuple(value.shape), strides, dtype))
-            if made is not None:
-                found[id(value)] = made
-    return found
+            yield value, _dtypes().get(value.dtype)
 
 
 def _is_memory(tensor: torch.Tensor) -> bool:

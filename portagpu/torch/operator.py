@@ -11,12 +11,10 @@ import torch
 from portagpu.errors import OperatorError
 from portagpu.operators.declaration import Declaration, declare
 from portagpu.operators.gradients import Backward, declare_backward
-from portagpu.runtime.arrays.lending import Lending, can_lend
-from portagpu.runtime.execution.context import current_context
 from portagpu.torch.autograd import Formula
 from portagpu.torch.batching import sequential
 from portagpu.torch.functional import is_refusal, transformable
-from portagpu.torch.memory import lent_tensors
+from portagpu.torch.memory import lending_of
 from portagpu.torch.results import make_results, returned
 from portagpu.torch.schema import check_name, schema_of
 
@@ -153,12 +151,12 @@ def _run(declaration: Declaration, *args: Any, **kwargs: Any) -> Any:
     values = {name: _plain(value) for name, value in declaration.bind(args, kwargs).items()}
     results = make_results(declaration, values)
     values.update((name, _with_axes(t)) for name, t in results.items())
-    context = current_context()
-    if can_lend(context.capabilities):
-        with Lending(context, lent_tensors(context, values.values())):
-            declaration.launch(values)
-    else:
+    lending = lending_of(values.values())
+    if lending is None:
         declaration.launch(values)
+    else:
+        with lending:
+            declaration.launch(values)
     return returned(results)
 
 
