@@ -30,6 +30,7 @@
     │   ├── KernelOnlyError              the host uses what kernels have (also NotImplementedError, AttributeError)
     │   ├── DeviceFunctionLaunchError    the host calls a device function    (also RuntimeError, ValueError)
     │   ├── KernelPickleError            a kernel pickled by another Python   (also pickle.UnpicklingError)
+    │   ├── GraphError                   what a graph of launches cannot have, or be asked for    (also RuntimeError)
     │   └── SpecialisationError          a kernel for one signature cannot be specialised again (also RuntimeError)
     ├── CudaDriverError                what CUDA's driver would report: CudaAPIError with DeviceError below it
     ├── DeviceError                    the device or its driver is at fault               (also CudaAPIError)
@@ -91,6 +92,7 @@ __all__ = [
     "DeviceSelectionError",
     "DriverError",
     "FactorisationError",
+    "GraphError",
     "KernelError",
     "KernelNameError",
     "KernelOnlyError",
@@ -336,6 +338,10 @@ class KernelOnlyError(LaunchError, NotImplementedError, AttributeError):
 
 class DeviceFunctionLaunchError(LaunchError, RuntimeError, ValueError):
     """A device function was launched or called on the host."""
+
+
+class GraphError(LaunchError, RuntimeError):
+    """What a graph of launches cannot have, or cannot be asked for."""
 
 
 class SpecialisationError(LaunchError, RuntimeError):

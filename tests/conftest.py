@@ -27,6 +27,7 @@ import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 from portagpu import cuda  # noqa: E402
+from portagpu.backends import registry  # noqa: E402
 from portagpu.device import working_devices  # noqa: E402
 
 # most examples are a kernel of their own to compile
@@ -73,7 +74,12 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out combinations all of whose pairs others have, unless one was asked for by its name."""
+    """Leave out what is not for the chosen back end, and combinations all of whose pairs others have, unless one was
+    asked for by its name."""
+    if registry.chosen().name != "opencl":
+        alone = [item for item in items if item.get_closest_marker("opencl")]
+        config.hook.pytest_deselected(items=alone)
+        items[:] = [item for item in items if not item.get_closest_marker("opencl")]
     if config.getoption("--all-combinations") or any("[" in argument for argument in config.args):
         return
     slow = frozenset(id(d) for d in _DEVICES if _compiles_slowly(d))

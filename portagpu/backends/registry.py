@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from portagpu.backends.base import Backend
+from portagpu.backends.base import Backend, ForeignArray
+from portagpu.backends.cuda.backend import Cuda
 from portagpu.backends.diagnosis import Diagnosis, diagnosed
 from portagpu.backends.offline import OfflineTarget
 from portagpu.backends.opencl.backend import OpenCL
+from portagpu.backends.sycl.backend import Sycl
 from portagpu.device import sources
 from portagpu.device.record import DeviceRecord
 from portagpu.device.registry import all_devices, discover_all
@@ -21,9 +23,10 @@ from portagpu.settings import Settings
 class _Foreign:
     """Types of objects of other libraries that are taken as they are, of all back ends."""
 
-    __slots__ = ("arrays", "memories", "queues")
+    __slots__ = ("arrays", "memories", "owners", "queues")
 
     def __init__(self) -> None:
+        self.owners: tuple[tuple[Backend, tuple[type, ...]], ...] = ()
         self.arrays: tuple[type, ...] = ()
         self.memories: tuple[type, ...] = ()
         self.queues: tuple[type, ...] = ()
@@ -39,6 +42,7 @@ def register(backend: Backend) -> None:
     foreign.arrays = tuple(kind for one in known for kind in one.array_types)
     foreign.memories = tuple(kind for one in known for kind in one.memory_types)
     foreign.queues = tuple(kind for one in known for kind in one.queue_types)
+    foreign.owners = tuple((one, (*one.queue_types, *one.memory_types, *one.array_types)) for one in known)
 
 
 def registered() -> tuple[Backend, ...]:
@@ -96,10 +100,29 @@ def diagnose(settings: Settings, *, fresh: bool = True) -> Diagnosis:
 
 def owner_of(value: Any) -> Backend:
     """The back end of an object of a foreign type, or of a native context: the chosen one where none knows the type."""
-    for one in registered():
-        if isinstance(value, (*one.queue_types, *one.array_types, *one.memory_types)):
+    for one, kinds in foreign.owners:
+        if isinstance(value, kinds):
             return one
     return chosen()
 
 
+def parts_of(value: Any) -> ForeignArray | None:
+    """What another library's array consists of; None for a value that no back end takes for one.
+
+    Raises `ArgumentTypeError` for an array that is more than memory.
+    """
+    for one, _ in foreign.owners:
+        found = one.parts_of(value)
+        if found is not None:
+            return found
+    return None
+
+
+def described(desc: Any) -> ForeignArray | None:
+    """What a CUDA Array Interface describes, where a back end can use its memory."""
+    return next((found for one, _ in foreign.owners if (found := one.described(desc)) is not None), None)
+
+
 register(OpenCL())
+register(Sycl())
+register(Cuda())

@@ -92,6 +92,7 @@ from portagpu.dialect.names import Intrinsic, VectorMaker, constexpr
 from portagpu.dispatch.decorators import jit
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.typeof import typeof
+from portagpu.runtime.replay.graphs import Graph, graph
 from portagpu.types import (
     Array,
     NestedArray,
@@ -1047,6 +1048,7 @@ __all__ = [
     "Dispatcher",
     "Event",
     "GetIpcHandleMixin",
+    "Graph",
     "HostOnlyCUDAMemoryManager",
     "In",
     "InOut",
@@ -1152,6 +1154,7 @@ __all__ = [
     "from_dtype",
     "get_current_device",
     "gpus",
+    "graph",
     "grid",
     "gridDim",
     "gridsize",

@@ -49,6 +49,7 @@ class Capabilities:
     max_work_item_sizes: tuple[int, int, int]
     max_blocks: int = 2**64 - 1  # of a launch, over all axes
     max_blocks_of_axis: int = 2**63 - 1
+    max_blocks_of_later_axes: int = 2**63 - 1  # of y and z, where that is less
     preferred_multiple: int  # multiple of threads of a block that a small kernel prefers
     thread_registers: int = 256  # of 32 bits that a thread can have, in the smallest subgroups
     cooperative_launch: bool  # blocks that run together are not put off, so that they may wait for each other

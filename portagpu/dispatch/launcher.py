@@ -91,10 +91,8 @@ class Configured(Generic[P]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> None:
         """Launch the kernel."""
         plan = self._plan
-        if plan is not None and not kwargs:
-            tokens = plan.tokens(args)
-            if tokens is not None and not self._dispatcher.extensions and plan.launch(self._stream, tokens, args):
-                return
+        if plan is not None and not kwargs and not self._dispatcher.extensions and plan.again(self._stream, args):
+            return
         try:
             self._launch(args, kwargs)
         except (KernelError, LaunchError) as error:
@@ -161,7 +159,7 @@ class Configured(Generic[P]):
     def _follow(self, given: tuple[Any, ...], prepared: tuple[Any, ...], overload: Overload) -> None:
         """Take the plan for launches with arguments like these from now on."""
         plan = self._plans.get(overload.compiled.key)
-        if plan is None or plan.tokens(given) is None:
+        if plan is None or not plan.takes(given):
             source = self._dispatcher.source
             constants = frozenset(n for n, name in enumerate(source.parameters) if name in source.constexpr)
             # where a parameter takes the rest, what is given differs from what it is bound to

@@ -6,10 +6,11 @@ import importlib
 import sys
 from pathlib import Path
 
+import cards
 import tiny
 
 _TESTS = Path(__file__).parents[1]
-DEVICES = (*tiny.records,)
+DEVICES = (*tiny.records, *cards.records)
 
 
 def shared(path):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from portagpu.backends.opencl.probing.journal import Journal
+from portagpu.backends.journal import Journal
 
 
 def test_an_answer_is_asked_for_once(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from portagpu.backends.journal import Journal
 from portagpu.backends.opencl.identity import DeviceIdentity, identity_of
 from portagpu.backends.opencl.probing import prober
-from portagpu.backends.opencl.probing.journal import Journal
 from portagpu.backends.opencl.probing.probe_child import CONTEXT_LOST, FOUND_NO_DEVICE
 from portagpu.backends.opencl.probing.results import ProbeResults
 from portagpu.backends.opencl.probing.trials import run_trials

@@ -12,7 +12,7 @@ from portagpu.backends.c_family.language import Language
 from portagpu.backends.c_family.line import Line
 from portagpu.backends.c_family.registry import Lowering, Printing
 from portagpu.device.capabilities import Capabilities
-from portagpu.ir.nodes import Instruction, Print
+from portagpu.ir.nodes import Instruction
 from portagpu.ir.program import Parameter, Program
 from portagpu.ir.types import Type
 
@@ -64,15 +64,14 @@ class HelperMaker(Protocol):
 class Dialect:
     """A language of the family.
 
-    ``lowerings`` says operations, ``instruction`` the instructions of one kind of hardware, ``print_call`` `print`;
-    ``kernel`` makes a kernel's head and shared memory, and ``render`` the text of a template.
+    ``lowerings`` says operations, ``instruction`` the instructions of one kind of hardware; ``kernel`` makes a kernel's
+    head and shared memory, and ``render`` the text of a template.
     """
 
     language: Language
     lowerings: Mapping[str, Lowering]
     helpers: HelperMaker
     instruction: Callable[[Printing, Instruction], str]
-    print_call: Callable[[Printing, Print], str]
     kernel: Callable[[KernelParts], KernelText]
     render: Callable[[str, object], str]
     has_vector_constants: bool  # a program's arrays may be initialised by vectors

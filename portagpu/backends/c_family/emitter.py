@@ -8,6 +8,7 @@ from portagpu.backends.c_family.complex_numbers import is_complex
 from portagpu.backends.c_family.line import Line
 from portagpu.backends.c_family.precedence import EQUALITY, LOWEST, POSTFIX, RELATION, UNARY
 from portagpu.backends.c_family.printer import Printer
+from portagpu.backends.c_family.printf import print_call
 from portagpu.device.capabilities import DeviceType
 from portagpu.dtypes import BOOL
 from portagpu.ir.names import is_guard
@@ -157,7 +158,7 @@ class Emitter:
             case Return():
                 self._return(statement)
             case Print():
-                self._line(self.printer.dialect.print_call(self.printer, statement), statement.span)
+                self._line(print_call(self.printer, statement), statement.span)
             case _:
                 unreachable(statement)
 
@@ -183,7 +184,7 @@ class Emitter:
         if statement.packed:
             assert isinstance(kind, Scalar | Vector)
             size, address = element_size(kind), printer.address(statement.base, statement.index)
-            self._line(printer.language.packed_store(value, size, address), statement.span)
+            self._line(printer.language.packed_store(value, c_type(kind), size, address), statement.span)
             return
         if isinstance(kind, Scalar) and kind.dtype is BOOL:
             value = f"(uchar){printer.text(statement.value, UNARY)}"

@@ -26,6 +26,7 @@ class HelperView:
     lanes: str  # how many, of a vector
     part: str  # type of the real and imaginary parts of a complex one
     space: str  # address space qualifier, or empty
+    space_word: str  # the address space in names, or empty
     bits: str  # signed integer type of the same size
     unsigned: str  # unsigned integer type of the same size
     width: int  # bits of the type
@@ -117,6 +118,7 @@ class HelperSet(ABC):
                 lanes=c_type[len(part) :],
                 part=part,
                 space="" if space is None else self.language.space(space).rstrip(),
+                space_word=word,
                 bits=_BITS[signed],
                 unsigned=_UNSIGNED[signed],
                 width=_WIDTH[signed],

@@ -27,6 +27,8 @@ class Language(ABC):
     """What at the start of a function keeps products and sums apart, or nothing where they always are."""
     empty_struct: str
     """An initialiser of zeros."""
+    printf: str
+    """The function that prints."""
     no_parameters: str
     """What a function without parameters has in their place."""
 
@@ -37,6 +39,10 @@ class Language(ABC):
     @abstractmethod
     def bits_as(self, kind: str, text: str) -> str:
         """The bits of a value as another type of the same size."""
+
+    def number_as(self, kind: str, source: str, text: str) -> str:
+        """A cast of a number of the type ``source``, a unary expression, as is ``text``."""
+        return f"({kind}){text}"
 
     @abstractmethod
     def converted(self, kind: str, text: str, *, rounding: Rounding | None = None) -> str:
@@ -71,7 +77,7 @@ class Language(ABC):
         """A value of so many bytes from memory that is not aligned, to which ``address`` points as bytes."""
 
     @abstractmethod
-    def packed_store(self, value: str, size: int, address: str) -> str:
+    def packed_store(self, value: str, kind: str, size: int, address: str) -> str:
         """The statement that puts a value to memory that is not aligned."""
 
     @abstractmethod

@@ -337,7 +337,7 @@ class Printer:
             return self._print(operand.operand)  # int -> long -> int
         if source.dtype in (INT64, UINT64, UINT32) and target.dtype is INT32 and self._converts_subscripts():
             return self.language.converted("int", self.text(operand)), POSTFIX
-        return f"({c_type(target)}){self.text(operand, UNARY)}", UNARY
+        return self.language.number_as(c_type(target), c_type(source), self.text(operand, UNARY)), UNARY
 
     def _converts_subscripts(self) -> bool:
         """Whether a cast to 32 bits might become a subscript that the driver's compiler mixes up with others."""

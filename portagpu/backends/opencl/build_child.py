@@ -10,21 +10,17 @@ from __future__ import annotations
 
 import ctypes
 import os
-import select
 import struct
 import sys
-import threading
-import time
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-if sys.platform != "win32":
-    import resource
+if TYPE_CHECKING:
+    from portagpu.backends.build_protocol import NO_DEVICE, own_output, prepare, serve
+else:  # the package's own modules take ten times as long to import
+    sys.path.append(str(Path(__file__).resolve().parents[1]))
+    from build_protocol import NO_DEVICE, own_output, prepare, serve
 
-REQUEST, ANSWER = struct.Struct("<II"), struct.Struct("<iII")  # lengths of what follows; status first
-NO_DEVICE = 3  # exit status where the parent's device is not found
-_IDLE_SECONDS = 60.0
-_LOOK_SECONDS = 0.5
 _PLATFORM_NAME, _DEVICE_NAME, _DRIVER_VERSION = 0x0902, 0x102B, 0x102D
 _BUILD_LOG, _BINARY_SIZES, _BINARIES = 0x1183, 0x1165, 0x1166
 _ALL_DEVICES = 0xFFFFFFFF
@@ -118,66 +114,24 @@ def _words(text: bytes) -> str:
     return " ".join(text.decode(errors="replace").replace("\0", " ").split())
 
 
-def _watch_parent(parent: int) -> None:
-    """A build that runs when the parent goes would not notice that the input has ended."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(_LOOK_SECONDS)
-        os._exit(1)
-
-    if hasattr(os, "getpgid"):
-        threading.Thread(target=watch, daemon=True).start()
-
-
-def _without_core_files() -> None:
-    if sys.platform != "win32":
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def requests(source: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
-    """Options and source of each request from an unbuffered pipe, until it ends or nobody asks for a minute."""
-    while True:
-        if sys.platform != "win32" and not select.select([source], [], [], _IDLE_SECONDS)[0]:
-            return
-        head = _whole(source, REQUEST.size)
-        if len(head) < REQUEST.size:
-            return
-        first, second = REQUEST.unpack(head)
-        yield _whole(source, first), _whole(source, second)
-
-
-def _whole(source: BinaryIO, size: int) -> bytes:
-    """So many bytes, fewer only at the end: a pipe gives what it holds, which is at most 64 KiB."""
-    parts = []
-    while size > 0:
-        part = source.read(size)
-        if not part:
-            break
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
 def main(library: str, parent: int, key: str) -> int:
     """Serve until nobody asks; the exit status."""
-    _watch_parent(parent)
-    _without_core_files()
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what drivers print must not mix with answers
+    prepare(parent)
+    answers = own_output()
     opencl = OpenCL(library)
     device = opencl.device(key)
     if device is None:
         return NO_DEVICE
     devices = (_Pointer * 1)(device)
     context = opencl.make("clCreateContext", None, 1, devices, None, None)
-    for options, source in requests(os.fdopen(os.dup(0), "rb", buffering=0)):
+
+    def compiled(options: bytes, source: bytes) -> tuple[int, bytes, bytes]:
         try:
-            status, said, binary = opencl.built(context, device, options, source)
+            return opencl.built(context, device, options, source)
         except Refusal as refusal:
-            status, said, binary = refusal.status, b"", b""
-        answers.write(ANSWER.pack(status, len(said), len(binary)) + said + binary)
-        answers.flush()
+            return refusal.status, b"", b""
+
+    serve(compiled, answers)
     return 0
 
 

@@ -19,6 +19,7 @@ from portagpu.runtime.arrays.layout import checked_dtype, checked_shape, checked
 from portagpu.runtime.arrays.overlap import host_key
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.errors import translate_errors
+from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.execution.stream import Stream, enqueuing
 
 _ALIGNMENT = 128  # bytes, the largest CL_DEVICE_MEM_BASE_ADDR_ALIGN of devices that share host memory
@@ -79,6 +80,8 @@ def joined_spans(ranges: Iterable[Span]) -> list[Span]:
 def host_buffer(context: Context, span: Span) -> Memory:
     """A buffer over a range of addresses, which is rounded as `rounded_span` does."""
     low, high, written = span
+    if active.recorder is not None:
+        active.recorder.uses_host()
     with translate_errors(context):
         memory: Memory = context.driver.wrap_host(low, high, written=written)
         return memory

@@ -136,10 +136,10 @@ def check_shape(shape: LaunchShape, caps: Capabilities, device: str) -> None:
             f"a grid of {_show(shape.grid)} has {blocks} blocks; {device} runs at most {caps.max_blocks}", hint=_SMALLER
         )
     for axis, extent_of_grid in enumerate(shape.grid):
-        if extent_of_grid > caps.max_blocks_of_axis:
+        most = min(caps.max_blocks_of_axis, caps.max_blocks_of_later_axes) if axis else caps.max_blocks_of_axis
+        if extent_of_grid > most:
             raise LaunchConfigError(
-                f"the grid's {'xyz'[axis]} extent is {extent_of_grid} blocks; {device} numbers at most"
-                f" {caps.max_blocks_of_axis}",
+                f"the grid's {'xyz'[axis]} extent is {extent_of_grid} blocks; {device} numbers at most {most}",
                 hint=_SMALLER,
             )
     check_block(shape.block, caps, device)

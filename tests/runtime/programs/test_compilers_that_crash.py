@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda, errors
+from portagpu.backends import build_protocol
 from portagpu.backends.opencl import build_child, builder, programs
 from portagpu.runtime.programs import build
 
@@ -67,11 +68,11 @@ def test_loops_that_killed_a_compiler(device):
 def test_a_child_hands_its_binary_back(context):
     """What it made is run, and kept for later processes."""
     built = build.build(context, SOURCE.format(value=21), ())
-    assert [b.serves for b in builder._waiting] == [True]
+    assert [b.serves for b in builder.builders.waiting] == [True]
     assert len(list((context.settings.cache_dir / "programs").glob("*.bin"))) == 1
-    child = builder._waiting[0]
+    child = builder.builders.waiting[0]
     build.build(context, SOURCE.format(value=22), ())
-    assert builder._waiting == [child]
+    assert builder.builders.waiting == [child]
     assert built.num_devices == 1
 
 
@@ -117,11 +118,11 @@ def test_a_child_that_has_ended_is_replaced(context):
     """As after a minute without work, also where it ends just when it is asked."""
     key = context.device.key
     assert builder.build_apart(key, SOURCE.format(value=26), ()).status == 0
-    resting = builder._waiting[0]
+    resting = builder.builders.waiting[0]
     resting._child.stdin.close()
     assert resting._child.wait(20) == 0
     assert builder.build_apart(key, SOURCE.format(value=27), ()).status == 0
-    assert builder._waiting[0] is not resting
+    assert builder.builders.waiting[0] is not resting
 
 
 def test_unknown_devices_have_no_builder(device):
@@ -132,9 +133,9 @@ def test_unknown_devices_have_no_builder(device):
 def test_the_child_ends_with_its_parent(context):
     """A parent that is killed closes no pipe in order."""
     text = (
-        "import os, sys\nfrom portagpu.backends.opencl.builder import Builder\n"
+        "import os, sys\nfrom portagpu.backends.opencl.builder import builders\n"
         "from portagpu.device import working_devices\nworking_devices()\n"
-        f"b = Builder({context.device.key!r})\nprint(b._child.pid, flush=True)\nos.kill(os.getpid(), 9)"
+        f"b = builders._taken({context.device.key!r})\nprint(b._child.pid, flush=True)\nos.kill(os.getpid(), 9)"
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
     pid = int(done.stdout)
@@ -162,7 +163,7 @@ def test_requests_longer_than_a_pipe_holds_are_whole():
     incoming, outgoing = os.pipe()
 
     def write_in_parts():
-        text = build_child.REQUEST.pack(len(options), len(source)) + options + source
+        text = build_protocol.REQUEST.pack(len(options), len(source)) + options + source
         with os.fdopen(outgoing, "wb", buffering=0) as pipe:
             for start in range(0, len(text), 50_021):
                 pipe.write(text[start : start + 50_021])
@@ -170,7 +171,7 @@ def test_requests_longer_than_a_pipe_holds_are_whole():
     writer = threading.Thread(target=write_in_parts)
     writer.start()
     with os.fdopen(incoming, "rb", buffering=0) as pipe:
-        found = list(build_child.requests(pipe))
+        found = list(build_protocol.requests(pipe))
     writer.join()
     assert found == [(options, source)]
 

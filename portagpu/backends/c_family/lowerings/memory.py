@@ -1,4 +1,4 @@
-"""Lowering of pointers of one type that are used as pointers of another."""
+"""Lowering of pointers that are used as pointers to other elements, or as numbers."""
 
 from __future__ import annotations
 
@@ -12,3 +12,8 @@ from portagpu.ir.types import Pointer
 def _reinterpret(printer: Printing, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Pointer)
     return f"({printer.language.type(expr.type)}){printer.text(expr.args[0], UNARY)}", UNARY
+
+
+@SHARED.register("global_address")
+def _global_address(printer: Printing, expr: Operation) -> Lowered:
+    return f"(ulong)({printer.text(expr.args[0])})", UNARY

@@ -31,11 +31,6 @@ def _shared_address(printer: Printing, expr: Operation) -> Lowered:
     return f"(uint)(ulong)({printer.text(expr.args[0])})", UNARY
 
 
-@OPENCL.register("global_address")
-def _global_address(printer: Printing, expr: Operation) -> Lowered:
-    return f"(ulong)({printer.text(expr.args[0])})", UNARY
-
-
 @OPENCL.register("float_bits")
 def _float_bits(printer: Printing, expr: Operation) -> Lowered:
     return f"as_uint({printer.text(expr.args[0])})", POSTFIX

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from portagpu.backends.c_family.atomic_places import atomic_place
 from portagpu.backends.c_family.c_types import c_type
 from portagpu.backends.c_family.negations import hides, negated
 from portagpu.backends.c_family.precedence import EQUALITY, POSTFIX, UNARY
@@ -10,27 +11,17 @@ from portagpu.backends.opencl.codegen.clusters import distributed_atomic, is_dis
 from portagpu.backends.opencl.codegen.language import qualifier
 from portagpu.backends.opencl.codegen.table import OPENCL
 from portagpu.device.capabilities import Capabilities, DeviceType
-from portagpu.errors import MissingCapabilityError
 from portagpu.ir.nodes import Operation
 from portagpu.ir.types import Pointer, Scalar, Space
 
 
-def _atomic_parts(printer: Printing, expr: Operation) -> tuple[str, Scalar, Space, list[str]]:
-    place = expr.args[0]
-    assert isinstance(place.type, Pointer) and isinstance(place.type.element, Scalar)
-    element, space = place.type.element, place.type.space
-    if element.dtype.size == 8:
-        if not printer.helpers.caps.int64_atomics:
-            name = expr.name.replace("_", ".", 1) + ("_" if expr.name in ("atomic_and", "atomic_or") else "")
-            raise MissingCapabilityError(
-                f"this device has no 64-bit atomics, which cuda.{name} on {element} needs",
-                span=expr.span,
-                hint="use a 32-bit array (int32, uint32, float32)",
-            )
+def _atomic_parts(printer: Printing, expr: Operation) -> tuple[str, Scalar, Space, tuple[str, ...]]:
+    place = atomic_place(printer, expr)
+    if place.element.dtype.size == 8:
         for extension in ("cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"):
             printer.helpers.extension(extension)
-    pointer = f"(volatile {qualifier(space)} {c_type(element)}*)({printer.text(place)})"
-    return pointer, element, space, [printer.text(a) for a in expr.args[1:]]
+    pointer = f"(volatile {qualifier(place.space)} {c_type(place.element)}*)({place.text})"
+    return pointer, place.element, place.space, place.operands
 
 
 @OPENCL.register(
@@ -49,7 +40,7 @@ def _atomic(printer: Printing, expr: Operation) -> Lowered:
         return f"atomic_xchg({pointer}, {operands[0]})", POSTFIX
     if name == "sub":
         hidden = hides(printer, element)
-        name, operands = "add", [negated(printer, element, operands[0]) if hidden else f"-({operands[0]})"]
+        name, operands = "add", (negated(printer, element, operands[0]) if hidden else f"-({operands[0]})",)
     if name == "add" and printer.helpers.caps.inline_ptx:
         return (
             f"{_helper(printer, 'atomic_add_ptx', element, space)}({pointer}, {operands[0]})",

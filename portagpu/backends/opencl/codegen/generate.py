@@ -9,7 +9,6 @@ from portagpu.backends.opencl.codegen.helpers import OpenCLHelpers
 from portagpu.backends.opencl.codegen.kernel import kernel_text
 from portagpu.backends.opencl.codegen.language import OpenCLC
 from portagpu.backends.opencl.codegen.lowerings import LOWERINGS
-from portagpu.backends.opencl.codegen.printf import print_call
 from portagpu.backends.opencl.codegen.rendering import render
 from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
@@ -20,7 +19,6 @@ DIALECT = Dialect(
     lowerings=LOWERINGS,
     helpers=OpenCLHelpers,
     instruction=assembly,
-    print_call=print_call,
     kernel=kernel_text,
     render=render,
     has_vector_constants=True,

@@ -24,6 +24,7 @@ class OpenCLC(Language):
     no_contraction = "#pragma OPENCL FP_CONTRACT OFF"
     empty_struct = "{ 0 }"
     no_parameters = "void"
+    printf = "printf"
 
     def space(self, space: Space) -> str:
         """The qualifier with a blank."""
@@ -65,7 +66,7 @@ class OpenCLC(Language):
         """The bits of as many bytes."""
         return f"as_{kind}(vload{size}(0, {address}))"
 
-    def packed_store(self, value: str, size: int, address: str) -> str:
+    def packed_store(self, value: str, kind: str, size: int, address: str) -> str:
         """As many bytes."""
         return f"vstore{size}(as_uchar{size}({value}), 0, {address});"
 

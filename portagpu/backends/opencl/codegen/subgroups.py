@@ -5,9 +5,9 @@ from __future__ import annotations
 from portagpu.backends.c_family.c_types import c_type
 from portagpu.backends.c_family.precedence import POSTFIX, UNARY
 from portagpu.backends.c_family.registry import Lowered, Printing
+from portagpu.backends.c_family.subgroup_sizes import required_size
 from portagpu.backends.opencl.codegen.table import OPENCL
 from portagpu.device.capabilities import Capabilities
-from portagpu.errors import MissingCapabilityError
 from portagpu.ir.nodes import Operation
 from portagpu.ir.program import Program
 from portagpu.ir.types import Scalar, Vector
@@ -29,16 +29,8 @@ def enable(printer: Printing, *more: str) -> None:
 
 def subgroup_attribute(program: Program, caps: Capabilities, size: int | None) -> tuple[str, ...]:
     """The kernel's attribute for its subgroups. Raises `MissingCapabilityError` for a size that is not there."""
-    if size is None or (not caps.required_subgroup_size and caps.subgroup_size == size):
-        return ()
-    if not caps.required_subgroup_size or size not in caps.subgroup_sizes:
-        known = caps.subgroup_sizes if caps.required_subgroup_size else (caps.subgroup_size,) * caps.subgroups
-        raise MissingCapabilityError(
-            f"this device has no subgroups of {size} threads, which subgroup_size={size} asks for",
-            span=program.kernel.span,
-            hint=f"its subgroups have {' or '.join(map(str, known))}" if known else "it has no subgroups at all",
-        )
-    return (f"__attribute__((intel_reqd_sub_group_size({size})))",)
+    wanted = required_size(program, caps, size)
+    return () if wanted is None else (f"__attribute__((intel_reqd_sub_group_size({wanted})))",)
 
 
 @OPENCL.register(*_INDICES)

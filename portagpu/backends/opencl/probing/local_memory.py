@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pyopencl as cl
 
-from portagpu.backends.opencl.probing.journal import Journal
+from portagpu.backends.journal import Journal
 from portagpu.backends.opencl.probing.workbench import DRIVER_ERRORS, Workbench, first_telling_line
 
 _GROUP = 64

@@ -10,8 +10,8 @@ import os
 import sys
 from pathlib import Path
 
+from portagpu.backends.journal import Journal
 from portagpu.backends.opencl.identity import all_cl_devices, identity_of
-from portagpu.backends.opencl.probing.journal import Journal
 from portagpu.backends.opencl.probing.trials import run_trials
 from portagpu.backends.opencl.probing.workbench import ContextLostError, Workbench
 from portagpu.files import write_atomically

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pyopencl as cl
 
+from portagpu.backends.journal import Journal
 from portagpu.backends.opencl.identity import DeviceIdentity, identity_of
-from portagpu.backends.opencl.probing.journal import Journal
 from portagpu.backends.opencl.probing.probe_child import CONTEXT_LOST, FOUND_NO_DEVICE
 from portagpu.backends.opencl.probing.results import PROBE_SCHEMA, ProbeResults
 from portagpu.backends.opencl.probing.trials import run_trials

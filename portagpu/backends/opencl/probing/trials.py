@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from portagpu.backends.journal import Journal
 from portagpu.backends.opencl.architecture_ptx import unmarked
 from portagpu.backends.opencl.probing import assemble, local_memory, printf_trial, rate, subgroup_trials
-from portagpu.backends.opencl.probing.journal import Journal
 from portagpu.backends.opencl.probing.results import ProbeResults
 from portagpu.backends.opencl.probing.workbench import DRIVER_ERRORS, Workbench, first_telling_line
 from portagpu.device.capabilities import DeviceType

@@ -1,4 +1,4 @@
-"""printf: how text and numbers are said in OpenCL C."""
+"""printf: how text and numbers are said."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _ESCAPES = {ord("\n"): "\\n", ord("\t"): "\\t", ord('"'): '\\"', ord("\\"): "\\\
 
 
 def print_call(printer: Printing, statement: Print) -> str:
-    """The statement in C."""
+    """The statement's text."""
     arguments = "".join(f", {printer.text(a)}" for a in statement.args)
     first, *others = (text.replace("%", "%%") for text in statement.texts)
     text = first + "".join(_conversion(a) + t for a, t in zip(statement.args, others, strict=True))
-    return f"printf({_literal(text)}{arguments});"
+    return f"{printer.language.printf}({_literal(text)}{arguments});"
 
 
 def _conversion(value: Expr) -> str:

@@ -1,0 +1,1 @@
+"""The SYCL back end: SYCL source from IR, and the SYCL run time through a small C++ library."""

@@ -1,0 +1,136 @@
+"""SYCL as a back end; see `portagpu.backends.base`. The run time is loaded when the first of its devices is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, ClassVar
+
+from portagpu.backends.base import Backend, CompilerOptions, Driver, ForeignArray, Strided
+from portagpu.backends.diagnosis import DriverReport
+from portagpu.backends.source import KernelSource
+from portagpu.backends.sycl import discovery, dpctl_objects, driver_errors
+from portagpu.backends.sycl.codegen.flags import FLAGS
+from portagpu.backends.sycl.codegen.generate import generate
+from portagpu.backends.sycl.codegen.lowerings import RENDERED
+from portagpu.backends.sycl.driver import SyclDriver
+from portagpu.backends.sycl.drivers.installed import INSTALL
+from portagpu.backends.sycl.handles import Device, Handle, Queue, SyclContext
+from portagpu.backends.sycl.identity import DeviceName, listed
+from portagpu.backends.sycl.library import Library, SyclError, library
+from portagpu.backends.sycl.memory import Memory
+from portagpu.backends.sycl.options import options_for
+from portagpu.device.capabilities import Capabilities
+from portagpu.device.record import DeviceRecord
+from portagpu.device.sources import Discovery, UnusedDriver
+from portagpu.errors import DeviceSelectionError, PortaGPUError
+from portagpu.ir.program import Program
+from portagpu.settings import Settings
+
+
+class Sycl(Backend):
+    """Devices of the SYCL run time, through a small C++ library."""
+
+    name = discovery.NAME
+    title = "SYCL"
+    to_install = f"{INSTALL} brings a CPU driver"
+    operations: ClassVar[frozenset[str]] = RENDERED
+    errors: ClassVar[tuple[type[Exception], ...]] = (SyclError,)
+    queue_types: ClassVar[tuple[type, ...]] = (Queue, dpctl_objects.DpctlQueue)
+    array_types: ClassVar[tuple[type, ...]] = (dpctl_objects.UsmArray,)
+    memory_types: ClassVar[tuple[type, ...]] = (Memory,)
+    leaked_types: ClassVar[tuple[type, ...]] = (Handle, Memory)
+
+    def discover(self, settings: Settings, *, fresh: bool, renumber: bool) -> Discovery:
+        """List every device now."""
+        return discovery.discover(settings, fresh=fresh)
+
+    def describe(self, native: Any, settings: Settings) -> DeviceRecord:
+        """The record of a device by its name. Raises `DeviceSelectionError` for one that no longer is listed."""
+        for record in discovery.discover(settings, fresh=False).records:
+            if record.native == native:
+                return record
+        raise DeviceSelectionError(f"the SYCL run time lists no device {native}", hint="`portagpu devices --fresh`")
+
+    def unused_drivers(self, settings: Settings) -> Sequence[UnusedDriver]:
+        """The run time, where it lists no device."""
+        return discovery.unused_drivers(settings)
+
+    def open(self, device: DeviceRecord, native: Any = None) -> Driver:
+        """A device with its platform's default context, which other libraries use, too, or with a user's."""
+        loaded = library()
+        try:
+            own = _find(loaded, device.native)
+            if native is None:
+                native = SyclContext(loaded, loaded.made(loaded.pg_default_context(own.address)))
+        except SyclError as error:
+            raise self.translated(error, name="the device", memory=None, is_alive=lambda: True) from error
+        return SyclDriver(self, device, loaded, native, own)
+
+    def translated(
+        self, error: Exception, *, name: str, memory: int | None, is_alive: Callable[[], bool]
+    ) -> PortaGPUError:
+        """The typed error for a `SyclError`."""
+        return driver_errors.translated(error, name=name, memory=memory, is_alive=is_alive)
+
+    def render(
+        self,
+        program: Program,
+        capabilities: Capabilities,
+        *,
+        static_dynamic_shared: int = 0,
+        subgroup_size: int | None = None,
+    ) -> KernelSource:
+        """SYCL source of a program."""
+        return generate(program, capabilities, subgroup_size=subgroup_size)
+
+    def build_options(self, asked: CompilerOptions, capabilities: Capabilities, source: str) -> tuple[str, ...]:
+        """Options of SYCL's compiler and of the driver's."""
+        return options_for(asked, capabilities, source, FLAGS)
+
+    def examine(self, settings: Settings, records: Sequence[DeviceRecord], *, fresh: bool) -> DriverReport:
+        """The run time, its adapters and what compiled the library for it."""
+        from portagpu.backends.sycl import doctor
+
+        return doctor.examine(settings, records, fresh=fresh)
+
+    def natives(self, value: Any) -> tuple[Any, Any]:
+        """The context and the name of the device of a context, queue or array."""
+        loaded = library()
+        if isinstance(value, Queue):
+            context, made = value.context, loaded.made(loaded.pg_device_of(value.address))
+            return context, _name(loaded, Device(loaded, made))
+        context, device = dpctl_objects.context_of(loaded, value)
+        return context, _name(loaded, device)
+
+    def key_of(self, native: Any, device: Any) -> Hashable:
+        """The context's number, and the device's name."""
+        return native.key, device
+
+    def check_queue(self, queue: Any) -> None:
+        """Queues of dpctl's that are out of order are used in the order that dpctl keeps."""
+
+    def parts(self, array: Any) -> ForeignArray:
+        """What an array with a USM array interface consists of."""
+        return dpctl_objects.parts(library(), array)
+
+    def library_array(self, queue: Any, view: Strided) -> Any:
+        """A `dpnp.ndarray` of the same memory."""
+        return dpctl_objects.library_array(queue, view)
+
+
+def _find(loaded: Library, name: DeviceName) -> Device:
+    """A device of this process by its name."""
+    for one in listed(loaded):
+        if one.name == name:
+            return one.device
+    raise DeviceSelectionError(
+        f"{name.name} ({name.platform}) is not there any more",
+        hint="`portagpu devices --fresh` looks for devices anew; what a process loads first may hide others from it",
+    )
+
+
+def _name(loaded: Library, device: Device) -> DeviceName:
+    for one in listed(loaded):
+        if one.device == device:
+            return one.name
+    raise DeviceSelectionError("the queue is of a device that the SYCL run time does not list")

@@ -1,0 +1,1 @@
+"""From typed programs to SYCL C++: a dialect of `portagpu.backends.c_family`."""

@@ -1,0 +1,8 @@
+"""Flags of the run-time compiler that generated text needs.
+
+Memory through which threads exchange values, and that of records, is read as several types.
+"""
+
+from __future__ import annotations
+
+FLAGS = ("-O2", "-w", "-fno-strict-aliasing")

@@ -1,0 +1,238 @@
+"""Objects of dpctl and of what is built on it (dpnp): queues, contexts, and arrays with a USM array interface.
+
+None of these libraries is imported here before a program has done it, and asks for it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from portagpu.backends.base import ForeignArray, Strided
+from portagpu.backends.sycl.handles import Device, Event, Queue, SyclContext
+from portagpu.backends.sycl.library import Library
+from portagpu.backends.sycl.memory import Memory
+from portagpu.errors import ArgumentTypeError
+
+INTERFACE = "__sycl_usm_array_interface__"
+_OURS = "portagpu"
+_EVENT = b"SyclEventRef"  # the name of dpctl's capsules
+
+
+class _Recognised(type):
+    """A type whose instances are objects of others, known by what they are called or have."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return bool(cls.knows(type(value)))  # type: ignore[attr-defined]
+
+
+class _Known:
+    @staticmethod
+    def knows(kind: type) -> bool:
+        """Whether a type is meant."""
+        raise NotImplementedError
+
+
+class DpctlQueue(_Known, metaclass=_Recognised):
+    """`dpctl.SyclQueue`."""
+
+    @staticmethod
+    def knows(kind: type) -> bool:
+        """Whether a type is meant."""
+        return kind.__name__ == "SyclQueue" and issubclass(kind, _dpctl("SyclQueue"))
+
+
+class DpctlContext(_Known, metaclass=_Recognised):
+    """`dpctl.SyclContext`."""
+
+    @staticmethod
+    def knows(kind: type) -> bool:
+        """Whether a type is meant."""
+        return kind.__name__ == "SyclContext" and issubclass(kind, _dpctl("SyclContext"))
+
+
+class UsmArray(_Known, metaclass=_Recognised):
+    """What has ``__sycl_usm_array_interface__`` and is not ours: `dpnp.ndarray`, `dpnp.tensor.usm_ndarray`."""
+
+    @staticmethod
+    def knows(kind: type) -> bool:
+        """Whether a type is meant."""
+        return hasattr(kind, INTERFACE) and kind.__module__.partition(".")[0] != _OURS
+
+
+def _dpctl(name: str) -> Any:
+    """A class of dpctl's; nothing's base class where the program has not imported it."""
+    return getattr(sys.modules.get("dpctl"), name, _Recognised)
+
+
+class _FoundQueues(threading.local):
+    """A thread's queues by those of dpctl's, so that an array's queue need not be looked at for each launch."""
+
+    def __init__(self) -> None:
+        self.known: weakref.WeakValueDictionary[int, SharedQueue] = weakref.WeakValueDictionary()
+
+
+_found = _FoundQueues()
+
+
+class SharedQueue(Queue):
+    """A queue of dpctl's, whose commands may run in any order, in the order that dpctl and dpnp keep.
+
+    They do not put barriers: each of their commands depends on those that their manager of the queue lists, and is
+    listed itself. So are commands of ours.
+    """
+
+    __slots__ = ("native",)
+
+    def __init__(self, library: Library, native: Any) -> None:
+        address = native.addressof_ref()
+        context = SyclContext(library, library.made(library.pg_context_of(address)))
+        super().__init__(library, library.made(library.pg_copy_queue(address)), context)
+        self.native = native
+
+    @property
+    def manager(self) -> Any:
+        """Who keeps the order of its commands; of one queue it is another one in each thread."""
+        from dpctl.utils import SequentialOrderManager
+
+        return SequentialOrderManager[self.native]
+
+    def _submitted(self, function: Any, *arguments: Any, ends: Sequence[Event] = ()) -> Event:
+        """A command of the library's, behind what the manager lists and other events; it is listed."""
+        library, manager, out = self.library, self.manager, ctypes.c_void_p()
+        listed = manager.submitted_events
+        before = [event.addressof_ref() for event in listed] + [end.address for end in ends]
+        array = (ctypes.c_void_p * len(before))(*before) if before else None
+        library.check(function(self.address, *arguments, array, len(before), ctypes.byref(out)))
+        event = Event(library, out.value or 0, measures=self.measures)
+        theirs = _as_dpctl(event)
+        manager.add_event_pair(theirs, theirs)
+        return event
+
+    def barrier(self, ends: Sequence[Event]) -> Event:
+        """Let what comes next wait for events; the event of that."""
+        return self._submitted(self.library.pg_barrier, ends=ends)
+
+    def launch(self, kernel: Any, sizes: Any) -> Event:
+        """Enqueue a kernel object with the arguments that it has, and give the event."""
+        extents = sizes.ndim, sizes.global_address, sizes.local_address
+        return self._submitted(self.library.pg_launch_behind, kernel.address, *extents)
+
+    def copy(self, target: int, source: int, nbytes: int) -> Event:
+        """Enqueue a copy of bytes between two addresses, and give the event."""
+        return self._submitted(self.library.pg_copy, target, source, nbytes)
+
+    def fill(self, target: int, byte: int, nbytes: int) -> Event:
+        """Enqueue setting bytes, and give the event."""
+        return self._submitted(self.library.pg_fill, target, byte, nbytes)
+
+
+def queue_of(library: Library, native: Any) -> SharedQueue:
+    """The queue around one of dpctl's."""
+    number = hash(native)
+    found = _found.known.get(number)
+    if found is None:
+        found = _found.known[number] = SharedQueue(library, native)
+    return found
+
+
+def _as_dpctl(event: Event) -> Any:
+    """An event as dpctl's, of its own."""
+    from dpctl import SyclEvent
+
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    # dpctl takes the object that the capsule has, and gives it back with its own destructor
+    copy = event.library.made(event.library.pg_give_event(event.address))
+    return SyclEvent(make(copy, _EVENT, None))
+
+
+def context_of(library: Library, value: Any) -> tuple[SyclContext, Device]:
+    """The context and the (first) device of a context, queue or array of dpctl's. Raises `SyclError`."""
+    kind = type(value)
+    if DpctlContext.knows(kind):
+        context = SyclContext(library, library.made(library.pg_copy_context(value.addressof_ref())))
+        device = value.get_devices()[0].addressof_ref()
+        return context, Device(library, library.made(library.pg_copy_device(device)))
+    if DpctlQueue.knows(kind):
+        address = value.addressof_ref()
+        found = queue_of(library, value).context
+        return found, Device(library, library.made(library.pg_device_of(address)))
+    return context_of(library, _interface(value)["syclobj"])
+
+
+def parts(library: Library, array: Any) -> ForeignArray:
+    """What an array consists of. Raises `ArgumentTypeError` for what has no queue, or elements that NumPy lacks."""
+    facts = _interface(array)
+    native, dtype = facts["syclobj"], np.dtype(facts["typestr"])
+    address, _ = facts["data"]
+    shape = tuple(facts["shape"])
+    steps = facts["strides"] or tuple(int(np.prod(shape[n + 1 :], dtype=np.int64)) for n in range(len(shape)))
+    strides = tuple(step * dtype.itemsize for step in steps)
+    offset = int(facts.get("offset", 0)) * dtype.itemsize
+    last = sum(max(0, (extent - 1) * step) for extent, step in zip(shape, strides, strict=True))
+    size = offset + last + dtype.itemsize if all(shape) else offset
+    memory = Memory(int(address), max(1, size), owner=array)
+    queue = queue_of(library, native) if isinstance(native, DpctlQueue) else None
+    return ForeignArray(memory, offset, shape, strides, dtype, queue)
+
+
+def _interface(array: Any) -> dict[str, Any]:
+    found = getattr(array, INTERFACE, None)
+    if not isinstance(found, dict) or not {"data", "shape", "typestr", "syclobj"} <= set(found):
+        raise ArgumentTypeError(f"{type(array).__name__} has no {INTERFACE} that can be understood")
+    return {"strides": None, **found}
+
+
+class _Exported:
+    """An array of ours, as dpctl and dpnp see memory of others."""
+
+    def __init__(self, view: Strided, native: Any) -> None:
+        self._view = view  # whose memory lives as long
+        setattr(self, INTERFACE, interface_of(view, native))
+
+
+def interface_of(view: Strided, native: Any) -> dict[str, Any]:
+    """The USM array interface of an array of ours; ``native``: the queue of dpctl's that its memory is used on."""
+    size = view.dtype.itemsize
+    return {
+        "data": (view.buffer.address, bool(getattr(view, "readonly", False))),
+        "shape": view.shape,
+        "strides": tuple(step // size for step in view.strides),
+        "typestr": view.dtype.str,
+        "offset": view.offset // size,
+        "version": 1,
+        "syclobj": native,
+    }
+
+
+def library_array(queue: Any, view: Strided, like: Any = None) -> Any:
+    """An array of dpnp's on the memory of one of ours: of the kind of ``like``, or a `dpnp.ndarray`."""
+    try:
+        import dpnp
+    except ImportError as error:
+        raise ArgumentTypeError("dpnp is not installed", hint="pip install dpnp") from error
+    native = queue.native if isinstance(queue, SharedQueue) else _own_queue(queue)
+    exported = _Exported(view, native)
+    kind = type(like)
+    if like is None or issubclass(kind, dpnp.ndarray):
+        return dpnp.asarray(exported)
+    import dpnp.tensor as tensor
+
+    return tensor.asarray(exported)
+
+
+def _own_queue(queue: Queue) -> Any:
+    """A queue of ours as dpctl's: the same one."""
+    from dpctl import SyclQueue
+
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    copy = queue.library.made(queue.library.pg_give_queue(queue.address))
+    return SyclQueue(make(copy, b"SyclQueueRef", None))

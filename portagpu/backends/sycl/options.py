@@ -1,0 +1,44 @@
+"""Options of the compilers for what `cuda.jit` was asked for: SYCL's, and then the driver's, which begin with -cl-."""
+
+from __future__ import annotations
+
+from portagpu.backends.base import CompilerOptions
+from portagpu.device.capabilities import Capabilities
+
+_DRIVERS = "-cl-"
+_NO_OPTIMISING = "-cl-opt-disable"
+_NOT_VECTORISED = "// NOT_VECTORISED"
+_FLAGS = {  # clang's, for LLVM's names of what may be taken for granted
+    "nnan": "-fno-honor-nans",
+    "ninf": "-fno-honor-infinities",
+    "nsz": "-fno-signed-zeros",
+    "arcp": "-freciprocal-math",
+    "contract": "-ffp-contract=fast",
+    "afn": "-fapprox-func",
+    "reassoc": "-fassociative-math",
+}
+
+
+def options_for(
+    asked: CompilerOptions, caps: Capabilities, source: str, always: tuple[str, ...] = ()
+) -> tuple[str, ...]:
+    """Options for this text; ``always`` are those of the code generator."""
+    allowed = asked.fastmath
+    if "fast" in allowed:
+        allowed = frozenset(_FLAGS)
+    if not caps.keeps_negations and "barrier(" in source:  # `0 - x` must not become a negation
+        allowed = allowed - {"nsz", "reassoc"}
+    options = [*always, *(flag for name, flag in _FLAGS.items() if name in allowed)]
+    if not asked.opt or _NOT_VECTORISED in source:
+        options.append(_NO_OPTIMISING)
+    return tuple(options)
+
+
+def sycl_options(options: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of SYCL's compiler."""
+    return tuple(option for option in options if not option.startswith(_DRIVERS))
+
+
+def driver_options(options: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the driver's compiler."""
+    return tuple(option for option in options if option.startswith(_DRIVERS))

@@ -1,0 +1,89 @@
+"""The kernels that are tried on a device: one text each, which includes no more of SYCL than it uses."""
+
+from __future__ import annotations
+
+_HEAD = """\
+#include <sycl/ext/oneapi/free_function_queries.hpp>
+#include <sycl/ext/oneapi/kernel_properties/properties.hpp>
+{includes}
+#define PG_KERNEL extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<3>))
+static inline auto item() {{ return sycl::ext::oneapi::this_work_item::get_nd_item<3>(); }}
+static inline long number() {{ return item().get_global_id(2); }}
+"""
+
+
+def text(body: str, *includes: str) -> str:
+    """A program with these headers of SYCL."""
+    return _HEAD.format(includes="".join(f"#include <sycl/{name}.hpp>\n" for name in includes)) + body
+
+
+BASIC = text("PG_KERNEL void trial(int *x) { x[number()] = 2 * x[number()] + 1; }\n")
+
+ARITHMETIC = """
+PG_KERNEL void trial({type} *x) {{ {type} a = x[number()]; x[number()] = a * a + ({type})0.5f; }}
+"""
+HALF_FUNCTIONS = """
+PG_KERNEL void trial(sycl::half *x) {
+  sycl::vec<sycl::half, 4> v(x[number()]);
+  x[number()] = sycl::sqrt(v)[1] + sycl::bit_cast<sycl::half>((unsigned short)0x3c00);
+}
+"""
+DIVISIONS = """
+PG_KERNEL void trial(float *x, float *y) { long i = number(); y[i] = sycl::sqrt(y[i]) / x[i]; }
+"""
+ATOMIC_ADD = """
+PG_KERNEL void trial({type} *x) {{
+  sycl::atomic_ref<{type}, sycl::memory_order::relaxed, sycl::memory_scope::device,
+                   sycl::access::address_space::global_space>(*x).fetch_add(({type})1);
+}}
+"""
+LOCAL_ATOMIC_ADD = """
+PG_KERNEL void trial({type} *x) {{
+  sycl::ext::oneapi::experimental::work_group_static<{type}[1]> sum;
+  if (item().get_local_id(2) == 0) sum[0] = ({type})0;
+  sycl::group_barrier(item().get_group());
+  sycl::atomic_ref<{type}, sycl::memory_order::relaxed, sycl::memory_scope::work_group,
+                   sycl::access::address_space::local_space>(sum[0]).fetch_add(({type})1);
+  sycl::group_barrier(item().get_group());
+  x[number()] = sum[0];
+}}
+"""
+SUBGROUPS = """
+PG_KERNEL {attribute} void trial(int *x) {{
+  auto group = sycl::ext::oneapi::this_work_item::get_sub_group();
+  int size = group.get_max_local_range()[0], lane = group.get_local_linear_id();
+  x[number()] = size * 1000 + sycl::select_from_group(group, lane, (lane + 1) % size);
+}}
+"""
+PRINTING = """
+PG_KERNEL void trial(int *x) { sycl::ext::oneapi::experimental::printf("portagpu %d end\\n", x[0]); }
+"""
+STATIC_LOCAL = """
+PG_KERNEL void trial(int *x) {{
+  sycl::ext::oneapi::experimental::work_group_static<int[{words}]> all;
+  int lane = item().get_local_id(2), size = item().get_local_range(2);
+  for (int n = lane; n < {words}; n += size) all[n] = n;
+  sycl::group_barrier(item().get_group());
+  x[number()] = all[{words} - 1 - lane] + all[size - 1 - lane];
+}}
+"""
+LOCAL_ARGUMENT = """
+PG_KERNEL void trial(int *x, sycl::local_accessor<sycl::ulong16, 1> memory, int words) {
+  int *all = reinterpret_cast<int *>(&memory[0]);
+  int lane = item().get_local_id(2), size = item().get_local_range(2);
+  for (int n = lane; n < words; n += size) all[n] = n;
+  sycl::group_barrier(item().get_group());
+  x[number()] = all[words - 1 - lane] + all[size - 1 - lane];
+}
+"""
+RATE = """
+PG_KERNEL void trial({type} *x, int rounds) {{
+  {type} a[{chains}], b = x[number()];
+  for (int n = 0; n < {chains}; ++n) a[n] = b + n;
+  for (int round = 0; round < rounds; ++round)
+    for (int n = 0; n < {chains}; ++n) a[n] = a[n] * b + ({type})0.25f;
+  {type} sum = 0;
+  for (int n = 0; n < {chains}; ++n) sum += a[n];
+  x[number()] = sum;
+}}
+"""

@@ -1,0 +1,78 @@
+% for header in view.headers:
+#include <sycl/${header}>
+% endfor
+// numbers are what the text says: no product is fused with a sum, and no sum is reordered
+#pragma clang fp contract(off) reassociate(off)
+
+namespace syclext = sycl::ext::oneapi;
+namespace syclexp = sycl::ext::oneapi::experimental;
+% if "NAN" in view.words:
+#ifndef NAN
+#define NAN __builtin_nanf("")
+#endif
+% endif
+% if "INFINITY" in view.words:
+#ifndef INFINITY
+#define INFINITY __builtin_inff()
+#endif
+% endif
+
+namespace portagpu {
+% for name, kind in view.types:
+using ${name} = ${kind};
+% endfor
+% for name in view.functions:
+using sycl::${name};
+% endfor
+% if "pg_line" in view.words:
+// a part of dynamic shared memory
+struct alignas(128) pg_line { unsigned char bytes[128]; };
+% endif
+% if "pg_item" in view.words:
+static inline sycl::nd_item<3> pg_item() { return syclext::this_work_item::get_nd_item<3>(); }
+% endif
+% if "pg_launch_number" in view.words:
+// 1, which compilers cannot know, neither that it is small nor that it is not 0
+static inline unsigned int pg_launch_number() {
+    const unsigned int depth = (unsigned int)syclext::this_work_item::get_nd_item<3>().get_local_range(0);
+    return (unsigned int)(depth != 0) + (depth >> 16);
+}
+% endif
+% if "pg_load" in view.words:
+// a vector from memory that is aligned as its elements are
+template <class V, class T> static inline V pg_load(const T* place) {
+    V result;
+    __builtin_memcpy(&result, place, V::size() * sizeof(T));
+    return result;
+}
+% endif
+% if "pg_store" in view.words:
+template <class V, class T> static inline void pg_store(V value, T* place) {
+    __builtin_memcpy(place, &value, V::size() * sizeof(T));
+}
+% endif
+% if "pg_unpack" in view.words:
+// a number from memory that is not aligned
+template <class T> static inline T pg_unpack(const unsigned char* place) {
+    T result;
+    __builtin_memcpy(&result, place, sizeof(T));
+    return result;
+}
+% endif
+% if "pg_pack" in view.words:
+template <class T> static inline void pg_pack(T value, unsigned char* place) {
+    __builtin_memcpy(place, &value, sizeof(T));
+}
+% endif
+% if "pg_rounded" in view.words:
+template <class T, sycl::rounding_mode R, class S> static inline T pg_rounded(S x) {
+    return sycl::vec<S, 1>(x).template convert<T, R>()[0];
+}
+% endif
+% for space, scope in (("global", "device"), ("local", "work_group")):
+% if f"pg_atomic_{space}" in view.words:
+template <class T>
+using pg_atomic_${space} = sycl::atomic_ref<T, sycl::memory_order::relaxed, sycl::memory_scope::${scope},
+                                         sycl::access::address_space::${space}_space>;
+% endif
+% endfor
