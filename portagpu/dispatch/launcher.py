@@ -16,6 +16,7 @@ from portagpu.dispatch.work_counts import Countable, count_work
 from portagpu.errors import CudaAPIError, KernelError, LaunchConfigError, LaunchError
 from portagpu.package_stamp import is_of_package
 from portagpu.runtime.arrays.host_memory import finished
+from portagpu.runtime.arrays.lending import lent_now
 from portagpu.runtime.execution.context import Context, context_of
 from portagpu.runtime.execution.stream import enqueuing
 from portagpu.runtime.host_arguments import HostWork
@@ -116,7 +117,8 @@ class Configured(Generic[P]):
     def _launch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         dispatcher = self._dispatcher
         given = dispatcher.bind_arguments(args, kwargs)
-        args = dispatcher.adopt(given)
+        lent = lent_now(self._stream)
+        args = dispatcher.adopt(given, lent)
         stream, others = place(args, self._stream)
         context = context_of(stream)
         after: list[Callable[[], None]] = []
@@ -124,6 +126,8 @@ class Configured(Generic[P]):
             args, after = extend(tuple(dispatcher.extensions), args, stream)
         work = HostWork(args)
         work.after += after
+        if lent:  # its owner looks at the memory when the launch returns
+            work.after.append(stream.synchronize)
         prepared = dispatcher.prepare(args, context, stream, work)
         overload = dispatcher.overload(prepared, self.shape, context)
         shape = self.shape.fused(overload.kernel_source.fused)
@@ -149,7 +153,7 @@ class Configured(Generic[P]):
             for other in others:
                 other.wait_stream(stream)
             work.finish()
-        if not dispatcher.extensions:
+        if not dispatcher.extensions and not lent:
             self._follow(given, prepared, overload)
 
     def _follow(self, given: tuple[Any, ...], prepared: tuple[Any, ...], overload: Overload) -> None:

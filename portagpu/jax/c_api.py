@@ -71,6 +71,15 @@ class ErrorArguments(ctypes.Structure):
 CreateError = ctypes.CFUNCTYPE(c_void_p, POINTER(ErrorArguments))
 
 
+class StreamArguments(ctypes.Structure):
+    """`XLA_FFI_Stream_Get_Args`."""
+
+    _fields_ = (("struct_size", c_size_t), ("extension", c_void_p), ("context", c_void_p), ("stream", c_void_p))
+
+
+GetStream = ctypes.CFUNCTYPE(c_void_p, POINTER(StreamArguments))
+
+
 class Api(ctypes.Structure):
     """The beginning of `XLA_FFI_Api`."""
 
@@ -80,6 +89,8 @@ class Api(ctypes.Structure):
         ("version", Version),
         ("internal", c_void_p),
         ("create_error", CreateError),
+        ("others", c_void_p * 3),
+        ("get_stream", GetStream),
     )
 
 

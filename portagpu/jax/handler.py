@@ -1,8 +1,13 @@
-"""The handler that XLA calls for operators: memory of arguments and results as NumPy arrays, without copies."""
+"""The handlers that XLA calls for operators: memory of arguments and results as arrays, without copies.
+
+On the host they are NumPy arrays; on a card device arrays, after the work of XLA's stream, and the handler returns when
+the kernels have ended: XLA's stream does not know of them.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +17,8 @@ import numpy as np
 
 from portagpu.errors import DTypeError, OperatorError, PortaGPUError
 from portagpu.jax import c_api
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.creation import as_device_array
 from portagpu.runtime.arrays.host_memory import lent_array
 
 TARGET = "portagpu_operator"
@@ -19,7 +26,7 @@ TARGET = "portagpu_operator"
 KEY = "operator"
 """The attribute that says which operator is called."""
 
-Run = Callable[[list[np.ndarray[Any, Any]], list[np.ndarray[Any, Any]]], None]
+Run = Callable[[list[Any], list[Any]], None]
 _RUNS: dict[str, Run] = {}
 
 
@@ -28,7 +35,7 @@ def enter(key: str, run: Run) -> None:
     _RUNS[key] = run
 
 
-def _handle(address: Any) -> int | None:
+def _handle(execute: Callable[[c_api.CallFrame], None], address: Any) -> int | None:
     """Called by XLA, from threads of its own: nothing may be raised here, so errors are returned."""
     frame = address.contents
     extension = frame.extension
@@ -38,7 +45,7 @@ def _handle(address: Any) -> int | None:
     if frame.stage != c_api.EXECUTE:
         return None
     try:
-        _execute(frame)
+        execute(frame)
     except PortaGPUError as error:
         return _error(frame, f"{type(error).__name__}: {error}")
     except BaseException:  # a user's function may raise anything
@@ -54,14 +61,32 @@ def _answer(frame: c_api.CallFrame, metadata: c_api.Metadata) -> None:
     metadata.traits = 0
 
 
-def _execute(frame: c_api.CallFrame) -> None:
+def _on_host(frame: c_api.CallFrame) -> None:
+    run = _run_of(frame)
+    run(_arrays(frame.arguments, writable=False), _arrays(frame.results, writable=True))
+
+
+def _on_card(frame: c_api.CallFrame) -> None:
+    run = _run_of(frame)
+    told = c_api.StreamArguments(struct_size=ctypes.sizeof(c_api.StreamArguments), context=frame.context)
+    failed = frame.api.contents.get_stream(ctypes.byref(told))
+    if failed:
+        raise OperatorError("XLA does not tell in which stream an operator runs")
+    arguments = _views(frame.arguments, told.stream, readonly=True)
+    results = _views(frame.results, told.stream, readonly=False)
+    run(arguments, results)
+    for context in {id(v.context): v.context for v in (*arguments, *results) if isinstance(v, DeviceNDArray)}.values():
+        context.synchronize()
+
+
+def _run_of(frame: c_api.CallFrame) -> Run:
     key = _attribute(frame.attributes)
     run = _RUNS.get(key)
     if run is None:
         raise OperatorError(
             f"the operator {key} is not known in this process", hint="import the module that declares it first"
         )
-    run(_arrays(frame.arguments, writable=False), _arrays(frame.results, writable=True))
+    return run
 
 
 def _attribute(attributes: c_api.Attributes) -> str:
@@ -75,12 +100,42 @@ def _arrays(buffers: c_api.Buffers, *, writable: bool) -> list[np.ndarray[Any, A
     return [_array(buffers.items[n].contents, writable) for n in range(buffers.size)]
 
 
+class _OnCard:
+    """Memory of a card by the CUDA Array Interface."""
+
+    def __init__(self, buffer: c_api.Buffer, stream: int | None, readonly: bool) -> None:
+        shape, dtype = _form(buffer)
+        self.__cuda_array_interface__ = {
+            "shape": shape,
+            "typestr": dtype.str,
+            "data": (buffer.data, readonly),
+            "strides": None,
+            "stream": stream or None,  # XLA's own
+            "version": 3,
+        }
+
+
+def _views(buffers: c_api.Buffers, stream: int | None, *, readonly: bool) -> list[Any]:
+    """Device arrays; for arrays without elements, which have no memory, NumPy's."""
+    found = []
+    for n in range(buffers.size):
+        buffer = buffers.items[n].contents
+        empty = 0 in buffer.dims[: buffer.rank]
+        found.append(np.empty(*_form(buffer)) if empty else as_device_array(_OnCard(buffer, stream, readonly)))
+    return found
+
+
 def _array(buffer: c_api.Buffer, writable: bool) -> np.ndarray[Any, Any]:
+    shape, dtype = _form(buffer)
+    return lent_array(buffer.data or 0, shape, dtype, writable=writable)
+
+
+def _form(buffer: c_api.Buffer) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and dtype of an array. Raises `DTypeError` for elements that kernels do not have."""
     dtype = c_api.dtype_of(buffer.dtype)
     if dtype is None:
         raise DTypeError(f"kernels have no dtype for XLA's number {buffer.dtype}", hint="convert the array first")
-    shape = tuple(buffer.dims[: buffer.rank])
-    return lent_array(buffer.data or 0, shape, dtype, writable=writable)
+    return tuple(buffer.dims[: buffer.rank]), dtype
 
 
 def _error(frame: c_api.CallFrame, message: str) -> int | None:
@@ -91,5 +146,10 @@ def _error(frame: c_api.CallFrame, message: str) -> int | None:
     return found
 
 
-_HANDLER = c_api.Handler(_handle)  # it must live as long as XLA may call it
-jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(ctypes.cast(_HANDLER, ctypes.c_void_p).value), platform="cpu")
+_HANDLERS = {  # they must live as long as XLA may call them
+    "cpu": c_api.Handler(functools.partial(_handle, _on_host)),
+    "CUDA": c_api.Handler(functools.partial(_handle, _on_card)),
+}
+for _platform, _handler in _HANDLERS.items():
+    _capsule = jax.ffi.pycapsule(ctypes.cast(_handler, ctypes.c_void_p).value)
+    jax.ffi.register_ffi_target(TARGET, _capsule, platform=_platform)

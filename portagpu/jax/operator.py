@@ -6,7 +6,7 @@ import functools
 import inspect
 import itertools
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, overload
 
 import jax
@@ -17,6 +17,8 @@ from portagpu.jax import handler
 from portagpu.jax.gradients import Rule
 from portagpu.operators.declaration import Declaration, Output, declare
 from portagpu.operators.gradients import declare_backward
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.lending import Lending, can_lend, lent
 from portagpu.runtime.execution.context import Context, current_context
 
 Outputs: TypeAlias = Mapping[str, "str | Callable[..., Any]"]
@@ -147,16 +149,32 @@ def _run(
     names: tuple[str, ...],
     known: Mapping[str, Any],
     context: Context,
-    arguments: list[np.ndarray[Any, Any]],
-    results: list[np.ndarray[Any, Any]],
+    arguments: list[Any],
+    results: list[Any],
 ) -> None:
     """The operator on XLA's memory, in a thread of XLA's."""
     made = {n: a if a.ndim else a.reshape(1) for n, a in zip(declaration.output_names, results, strict=True)}
+    given = dict(zip(names, arguments, strict=True))
     context.push()
     try:
-        declaration.launch({**known, **dict(zip(names, arguments, strict=True)), **made})
+        with Lending(context, _lent(context, (*given.values(), *made.values()))):
+            declaration.launch({**known, **given, **made})
     finally:
         context.pop()
+
+
+def _lent(context: Context, arrays: Iterable[Any]) -> dict[int, DeviceNDArray]:
+    """Device arrays of XLA's memory on the host, by ``id`` of the arrays that the function gets."""
+    found: dict[int, DeviceNDArray] = {}
+    if can_lend(context.capabilities):
+        for array in arrays:
+            if not isinstance(array, np.ndarray):
+                continue
+            lie = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype)
+            made = lent(context, lie, readonly=not array.flags.writeable) if array.size and array.ndim else None
+            if made is not None:
+                found[id(array)] = made
+    return found
 
 
 def _shapes(declaration: Declaration, values: Mapping[str, Any]) -> tuple[jax.ShapeDtypeStruct, ...]:

@@ -14,6 +14,7 @@ from portagpu.operators.gradients import Backward, declare_backward
 from portagpu.torch.autograd import Formula
 from portagpu.torch.batching import sequential
 from portagpu.torch.functional import is_refusal, transformable
+from portagpu.torch.memory import lending_of
 from portagpu.torch.results import make_results, returned
 from portagpu.torch.schema import check_name, schema_of
 
@@ -149,7 +150,13 @@ def _run(declaration: Declaration, *args: Any, **kwargs: Any) -> Any:
     """The operator below autograd, with tensors that have memory."""
     values = {name: _plain(value) for name, value in declaration.bind(args, kwargs).items()}
     results = make_results(declaration, values)
-    declaration.launch({**values, **{name: _with_axes(t) for name, t in results.items()}})
+    values.update((name, _with_axes(t)) for name, t in results.items())
+    lending = lending_of(values.values())
+    if lending is None:
+        declaration.launch(values)
+    else:
+        with lending:
+            declaration.launch(values)
     return returned(results)
 
 

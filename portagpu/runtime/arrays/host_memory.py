@@ -201,6 +201,23 @@ def lent_array(address: int, shape: tuple[int, ...], dtype: np.dtype[Any], *, wr
     return found
 
 
+def borrowed_memory(
+    context: Context,
+    address: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    dtype: np.dtype[Any],
+    *,
+    readonly: bool,
+) -> DeviceNDArray | None:
+    """A device array of memory that it does not keep alive; None where `is_shareable` says no. ``strides``: bytes."""
+    nbytes, before = extent_of(shape, strides, dtype.itemsize)
+    lender = _Lent(address - before, nbytes, True)
+    memory: Any = np.asarray(lender)
+    array: np.ndarray[Any, Any] = np.ndarray(shape, dtype, buffer=memory, offset=before, strides=strides)
+    return share_host(context, array, readonly=readonly) if is_shareable(array) else None
+
+
 def is_lent(array: np.ndarray[Any, Any]) -> bool:
     """Whether an array is one that `lent_array` made, or a view of one."""
     base: Any = array.base

@@ -72,6 +72,7 @@ class Context(ContextNames):
         self.only_builds = False  # whether launches build their kernels, but enqueue nothing
         self.lost = False
         self.prints = False  # a kernel that prints was launched
+        self.lent: dict[Any, Any] = {}  # device arrays of memory that others lend, by how it lies
         self.foreign_facts: dict[Any, Any] = {}  # of views of other libraries' arrays, by how these lie
         self.layout_tokens: dict[Any, Any] = {}  # what launches must know of an array: one object for all arrays alike
         self.epoch = object()  # another one from when memory was given back: kernels may not use what they remember
@@ -323,6 +324,7 @@ class Context(ContextNames):
         with self.order_lock:
             self._pool.free_held()
         self.programs.clear()
+        self.lent.clear()
         self.specialisations.clear()
 
     def __repr__(self) -> str:
