@@ -27,7 +27,7 @@ from portagpu.device.capabilities import Capabilities
 from portagpu.device.rates import Rates
 from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import DeviceSource
-from portagpu.errors import ArgumentTypeError, DeviceSelectionError, PortaGPUError
+from portagpu.errors import ArgumentTypeError, DeviceSelectionError, MemoryNotSharedError, PortaGPUError
 from portagpu.ir.operations import INSTRUCTIONS, OPERATIONS, not_rendered
 from portagpu.ir.program import Program
 from portagpu.ir.recursion import deeply_nested
@@ -501,6 +501,12 @@ class Backend(DeviceSource, ABC):
     """Arrays of a library that uses this interface, which kernels take without copies."""
     memory_types: ClassVar[tuple[type, ...]] = ()
     """Native memory, which device arrays are made around."""
+    context_types: ClassVar[tuple[type, ...]] = ()
+    """Native contexts, which contexts are made around; a context of none of these is the chosen back end's."""
+    interfaces: ClassVar[frozenset[str]] = frozenset()
+    """Attributes by which its device arrays show their memory to other libraries; see `interface`."""
+    dlpack_kind: ClassVar[int | None] = None
+    """DLPack's code of its devices' memory."""
     leaked_types: ClassVar[tuple[type, ...]] = ()
     """Whose objects must not be freed in a forked child."""
 
@@ -515,6 +521,10 @@ class Backend(DeviceSource, ABC):
     def check_queue(self, queue: Any) -> None:
         """Raise `ArgumentTypeError` for a user's queue that does not run its commands in order."""
 
+    def own_queue(self, queue: Any) -> Any:
+        """What drivers take for a user's queue: itself, unless its library is another one than the back end's."""
+        return queue
+
     def queue_at(self, address: Any) -> Any:
         """A user's queue from its number. Raises `ArgumentTypeError`."""
         raise ArgumentTypeError(f"{self.name} has no queues of other libraries")
@@ -526,3 +536,16 @@ class Backend(DeviceSource, ABC):
     def library_array(self, queue: Any, view: Strided) -> Any:
         """An array of the library's on the same memory, whose methods use a queue."""
         raise ArgumentTypeError(f"no library has arrays on {self.name}")
+
+    def as_given(self, result: Strided, given: Any) -> Any:
+        """What a routine returns whose operands are arrays of `array_types`, such as ``given``: by default the result as
+        a device array."""
+        return result
+
+    def interface(self, name: str, queue: Any, view: Strided) -> Any:
+        """The value of one of `interfaces` for a device array; ``queue`` is its stream's."""
+        raise AttributeError(name)
+
+    def from_dlpack(self, exporter: Any) -> Any:
+        """An array of `array_types` on memory of `dlpack_kind` that another library's array shows."""
+        raise MemoryNotSharedError(f"{self.name} takes no memory of other libraries by DLPack")

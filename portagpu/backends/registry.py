@@ -98,9 +98,14 @@ def diagnose(settings: Settings, *, fresh: bool = True) -> Diagnosis:
 def owner_of(value: Any) -> Backend:
     """The back end of an object of a foreign type, or of a native context: the chosen one where none knows the type."""
     for one in registered():
-        if isinstance(value, (*one.queue_types, *one.array_types, *one.memory_types)):
+        if isinstance(value, (*one.queue_types, *one.array_types, *one.memory_types, *one.context_types)):
             return one
     return chosen()
+
+
+def of_dlpack(kind: int) -> Backend | None:
+    """The back end whose memory has DLPack's code; None where there is none."""
+    return next((one for one in registered() if one.dlpack_kind == kind), None)
 
 
 register(OpenCL())

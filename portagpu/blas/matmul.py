@@ -33,7 +33,7 @@ from portagpu.blas.replay.calls import repeated
 from portagpu.blas.replay.host_trace import new_host
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
-from portagpu.runtime.arrays.creation import view_of
+from portagpu.runtime.arrays.creation import as_given, view_of
 from portagpu.runtime.arrays.host_memory import finished
 from portagpu.runtime.arrays.overlap import may_overlap
 from portagpu.runtime.execution.context import context_of
@@ -106,7 +106,10 @@ def matmul(
         matmul(a, b, into, **of_product, stream=stream, epilogue=epilogue, epilogue_args=epilogue_args)
         return out
     request = _request(a, b, out, alpha, beta, precision, dtype, stream, epilogue, epilogue_args)
-    return _of_device_arrays(request, None) if request.on_device else _of_host_arrays(request, None)
+    if not request.on_device:
+        return _of_host_arrays(request, None)
+    made = _of_device_arrays(request, None)
+    return made if out is not None else as_given(made, a, b, request.stream)
 
 
 def dot(a: Array, b: Array, out: Array = None) -> Array:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from portagpu.backends.registry import of_dlpack
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.arrays.creation import from_interface, to_device
+from portagpu.runtime.arrays.creation import as_device_array, from_interface, is_device_like, to_device
 from portagpu.runtime.arrays.dlpack import shares_with_host
 from portagpu.runtime.arrays.foreign import shared_view
 from portagpu.runtime.arrays.host_memory import adopt_host
@@ -14,14 +15,20 @@ from portagpu.runtime.execution.context import current_context
 
 
 def from_dlpack(obj: Any) -> DeviceNDArray:
-    """A device array of ``obj``, which has ``__dlpack__`` and is in host memory.
+    """A device array of ``obj``, which has ``__dlpack__`` and is in host memory, or in that of a SYCL device.
 
-    On a CPU device it is the same memory, elsewhere a copy. Raises `MemoryNotSharedError` for memory of a device.
+    Of host memory it is the same memory on a CPU device, elsewhere a copy; SYCL's memory is used where it is. Raises
+    `MemoryNotSharedError` for memory of other devices.
     """
     if isinstance(obj, DeviceNDArray):
         return obj
     if not hasattr(obj, "__dlpack__") or not hasattr(obj, "__dlpack_device__"):
         raise ArgumentTypeError(f"{type(obj).__name__} has no __dlpack__", hint="use cuda.to_device(np.asarray(x))")
+    if is_device_like(obj):
+        return as_device_array(obj)
+    backend = of_dlpack(obj.__dlpack_device__()[0])
+    if backend is not None:
+        return as_device_array(backend.from_dlpack(obj))
     try:
         host = shared_view(obj, "the array")
     except ArgumentTypeError as error:

@@ -18,10 +18,11 @@ from portagpu.backends.base import ForeignArray, Strided
 from portagpu.backends.sycl.handles import Device, Event, Queue, SyclContext
 from portagpu.backends.sycl.library import Library
 from portagpu.backends.sycl.memory import Memory
-from portagpu.errors import ArgumentTypeError
+from portagpu.errors import ArgumentTypeError, MemoryNotSharedError
 
 INTERFACE = "__sycl_usm_array_interface__"
 _OURS = "portagpu"
+_KINDS = (0, 1, 2)  # of memory that SYCL has allocated
 _EVENT = b"SyclEventRef"  # the name of dpctl's capsules
 
 
@@ -110,7 +111,7 @@ class SharedQueue(Queue):
         before = [event.addressof_ref() for event in listed] + [end.address for end in ends]
         array = (ctypes.c_void_p * len(before))(*before) if before else None
         library.check(function(self.address, *arguments, array, len(before), ctypes.byref(out)))
-        event = Event(library, out.value or 0, measures=self.measures)
+        event = Event(library, out.value or 0, profiling=self.profiling)
         theirs = _as_dpctl(event)
         manager.add_event_pair(theirs, theirs)
         return event
@@ -193,9 +194,9 @@ def _interface(array: Any) -> dict[str, Any]:
 class _Exported:
     """An array of ours, as dpctl and dpnp see memory of others."""
 
-    def __init__(self, view: Strided, native: Any) -> None:
+    def __init__(self, view: Strided, facts: dict[str, Any]) -> None:
         self._view = view  # whose memory lives as long
-        setattr(self, INTERFACE, interface_of(view, native))
+        setattr(self, INTERFACE, facts)
 
 
 def interface_of(view: Strided, native: Any) -> dict[str, Any]:
@@ -212,20 +213,50 @@ def interface_of(view: Strided, native: Any) -> dict[str, Any]:
     }
 
 
-def library_array(queue: Any, view: Strided, like: Any = None) -> Any:
-    """An array of dpnp's on the memory of one of ours: of the kind of ``like``, or a `dpnp.ndarray`."""
+def shown(queue: Queue, view: Strided) -> dict[str, Any]:
+    """The USM array interface of an array of ours whose memory is used on a queue.
+
+    Raises `MemoryNotSharedError` for memory that SYCL did not allocate.
+    """
+    library, memory = queue.library, view.buffer
+    if library.pg_memory_kind(memory.address, queue.context.address) not in _KINDS:
+        raise MemoryNotSharedError(
+            "the array's memory is NumPy's, which SYCL's libraries do not take as theirs",
+            hint="copy it: cuda.to_device(x)",
+        )
+    return interface_of(view, queue.native if isinstance(queue, SharedQueue) else _own_queue(queue))
+
+
+def library_array(queue: Queue, view: Strided, like: Any = None) -> Any:
+    """An array of dpnp's on the memory of one of ours: a `dpnp.ndarray`, or a `usm_ndarray` where ``like`` is one.
+
+    Raises `ArgumentTypeError` where dpnp is not installed, and as `shown`.
+    """
+    made = _tensors().asarray(_Exported(view, shown(queue, view)))  # dpnp's own function would copy
+    return made if type(like).__name__ == "usm_ndarray" else _dpnp().asarray(made)
+
+
+def from_dlpack(exporter: Any) -> Any:
+    """A `usm_ndarray` of another library's array. Raises `MemoryNotSharedError`."""
+    try:
+        return _tensors().from_dlpack(exporter)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise MemoryNotSharedError(f"{type(exporter).__name__} cannot be shared: {error}") from error
+
+
+def _dpnp() -> Any:
     try:
         import dpnp
     except ImportError as error:
-        raise ArgumentTypeError("dpnp is not installed", hint="pip install dpnp") from error
-    native = queue.native if isinstance(queue, SharedQueue) else _own_queue(queue)
-    exported = _Exported(view, native)
-    kind = type(like)
-    if like is None or issubclass(kind, dpnp.ndarray):
-        return dpnp.asarray(exported)
-    import dpnp.tensor as tensor
+        raise ArgumentTypeError("arrays of SYCL's libraries need dpnp", hint="pip install dpnp") from error
+    return dpnp
 
-    return tensor.asarray(exported)
+
+def _tensors() -> Any:
+    _dpnp()
+    import dpnp.tensor
+
+    return dpnp.tensor
 
 
 def _own_queue(queue: Queue) -> Any:

@@ -111,7 +111,7 @@ class SyclDriver(Driver):
 
     def end_time(self, event: Any) -> float:
         """Nanoseconds."""
-        if not event.measures:
+        if not event.profiling:
             raise DriverError(
                 "an event was recorded on a queue that does not measure time",
                 hint="make events with timing=True, and a queue of your own with the property enable_profiling",

@@ -92,6 +92,20 @@ def view_of(value: Any, what: str) -> Any:
     return shared_view(value, what) if is_foreign(value) else None
 
 
+def as_given(made: DeviceNDArray, a: Any, b: Any, stream: Stream) -> Any:
+    """A new array that a routine has made on a stream from two operands: as an array of the library's whose both are,
+    where their back end gives such back, and then what the library does with it comes after the routine."""
+    if not (isinstance(a, foreign.arrays) and isinstance(b, foreign.arrays)):
+        return made
+    result = made.context.backend.as_given(made, a)
+    if result is not made:
+        made.context.stop_pooling()
+        users = as_device_array(a).stream
+        if users and users is not stream:
+            users.wait_stream(stream)
+    return result
+
+
 def as_device_array(
     obj: Any, *, dtype: Any = None, shape: Any = None, context: Context | None = None, readonly: bool = False
 ) -> DeviceNDArray:

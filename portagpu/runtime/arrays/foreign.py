@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.backends.registry import foreign
 from portagpu.errors import ArgumentTypeError, DTypeError
 from portagpu.runtime.arrays.dlpack import HOST_KINDS, imported
 from portagpu.runtime.execution.cuda_members import ArrayNames
@@ -19,11 +20,12 @@ _REMEDIES = (  # what torch says of tensors that are more than memory
 
 
 def is_foreign(value: Any) -> bool:
-    """Whether a value is another library's array, which shows its memory by DLPack."""
+    """Whether a value is another library's array, which shows its memory by DLPack, and none of a back end's library."""
     return (
         not isinstance(value, np.ndarray | ArrayNames | type)  # device arrays have DLPack, too
         and hasattr(value, "__dlpack__")
         and hasattr(value, "__dlpack_device__")
+        and not isinstance(value, foreign.arrays)
     )
 
 

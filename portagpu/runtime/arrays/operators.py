@@ -191,6 +191,9 @@ class ArrayOperators:
         def __getattr__(self, name: str) -> Any:
             """Raise, with the name that was meant, or the way to do what NumPy's arrays do."""
             if name.startswith("_") and not is_known(name):  # protocols that libraries ask for
+                context = self.context  # type: ignore[attr-defined]
+                if name in context.backend.interfaces:
+                    return self._interface(name)
                 raise AttributeError(f"device arrays have no {name!r}", name=name, obj=self)
             hint = hint_for(name) if is_known(name) or hasattr(np.ndarray, name) else ""
             raise unknown_attribute("a device array", name, self, () if hint else dir(self), hint=hint)
