@@ -538,8 +538,7 @@ class Backend(DeviceSource, ABC):
         raise ArgumentTypeError(f"no library has arrays on {self.name}")
 
     def as_given(self, result: Strided, given: Any) -> Any:
-        """What a routine returns whose operands are arrays of `array_types`, such as ``given``: by default the result as
-        a device array."""
+        """What a routine returns whose operands are arrays of `array_types`, such as ``given``; a device array here."""
         return result
 
     def interface(self, name: str, queue: Any, view: Strided) -> Any:

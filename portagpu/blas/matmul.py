@@ -108,8 +108,8 @@ def matmul(
     request = _request(a, b, out, alpha, beta, precision, dtype, stream, epilogue, epilogue_args)
     if not request.on_device:
         return _of_host_arrays(request, None)
-    made = _of_device_arrays(request, None)
-    return made if out is not None else as_given(made, a, b, request.stream)
+    result: Any = _of_device_arrays(request, None)
+    return result if out is not None else as_given(result, a, b, request.stream)
 
 
 def dot(a: Array, b: Array, out: Array = None) -> Array:

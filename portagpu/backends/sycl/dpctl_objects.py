@@ -104,11 +104,11 @@ class SharedQueue(Queue):
 
         return SequentialOrderManager[self.native]
 
-    def _submitted(self, function: Any, *arguments: Any, ends: Sequence[Event] = ()) -> Event:
+    def _submitted(self, function: Any, *arguments: Any, ends: Sequence[Event] | None = ()) -> Event:
         """A command of the library's, behind what the manager lists and other events; it is listed."""
         library, manager, out = self.library, self.manager, ctypes.c_void_p()
-        listed = manager.submitted_events
-        before = [event.addressof_ref() for event in listed] + [end.address for end in ends]
+        listed = manager.submitted_events if ends is not None else ()
+        before = [event.addressof_ref() for event in listed] + [end.address for end in ends or ()]
         array = (ctypes.c_void_p * len(before))(*before) if before else None
         library.check(function(self.address, *arguments, array, len(before), ctypes.byref(out)))
         event = Event(library, out.value or 0, profiling=self.profiling)
@@ -117,8 +117,8 @@ class SharedQueue(Queue):
         return event
 
     def barrier(self, ends: Sequence[Event]) -> Event:
-        """Let what comes next wait for events; the event of that."""
-        return self._submitted(self.library.pg_barrier, ends=ends)
+        """Let what comes next wait for events; the event of that. Without events, it is behind all of the queue."""
+        return self._submitted(self.library.pg_barrier, ends=ends or None)
 
     def launch(self, kernel: Any, sizes: Any) -> Event:
         """Enqueue a kernel object with the arguments that it has, and give the event."""

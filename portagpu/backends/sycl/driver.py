@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import threading
-import weakref
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from portagpu.backends.base import Allocator, Backend, Built, Driver, Enqueue, HostBytes, HostRange, Strided
 from portagpu.backends.sycl import programs
 from portagpu.backends.sycl.copying import strided_copy
-from portagpu.backends.sycl.handles import Device, Event, Queue, SyclContext
+from portagpu.backends.sycl.handles import Device, Event, Queue, SyclContext, queues_of
 from portagpu.backends.sycl.kernels import Kernel, enqueue_on
 from portagpu.backends.sycl.library import Library, SyclError
 from portagpu.backends.sycl.memory import LocalMemory, Memory, PageLocked, address_of
@@ -39,8 +39,7 @@ class SyclDriver(Driver):
         self._key = context.key, record.native
         self._is_cpu = record.capabilities.device_type is DeviceType.CPU
         self._alignment = record.capabilities.mem_base_alignment
-        self._queues: weakref.WeakValueDictionary[int, Queue] = weakref.WeakValueDictionary()
-        self._aside = Aside(self._free_now(context), lambda: list(self._queues.values()))
+        self._aside = Aside(self._free_now(context), partial(queues_of, context.key))
         self._enqueue = enqueue_on(library)
 
     def _free_now(self, context: SyclContext) -> Callable[[int], None]:
@@ -79,12 +78,7 @@ class SyclDriver(Driver):
         """An in-order queue."""
         library, context = self._library, self._open_context
         made = library.made(library.pg_queue(context.address, self._native_device.address, profiling))
-        return self.known(Queue(library, made, context))
-
-    def known(self, queue: Queue) -> Queue:
-        """A queue, which memory that is let go from now on is kept for."""
-        self._queues[id(queue)] = queue
-        return queue
+        return Queue(library, made, context)
 
     def marker(self, queue: Any) -> Any:
         """A barrier's event."""

@@ -135,6 +135,11 @@ def known_queue(key: int) -> Queue | None:
     return _queues.get(key)
 
 
+def queues_of(context: int) -> list[Queue]:
+    """The living queues of a context, by its key: ours and those of others that we have seen."""
+    return [queue for queue in list(_queues.values()) if queue.context.key == context]
+
+
 def addresses(ends: Sequence[Event]) -> tuple[Any, int]:
     """An array of the events' addresses, for C, and how many they are."""
     if not ends:

@@ -20,7 +20,7 @@ _REMEDIES = (  # what torch says of tensors that are more than memory
 
 
 def is_foreign(value: Any) -> bool:
-    """Whether a value is another library's array, which shows its memory by DLPack, and none of a back end's library."""
+    """Whether a value is an array of a library that shows its memory by DLPack, and that no back end knows."""
     return (
         not isinstance(value, np.ndarray | ArrayNames | type)  # device arrays have DLPack, too
         and hasattr(value, "__dlpack__")
