@@ -6,10 +6,11 @@ import importlib
 import sys
 from pathlib import Path
 
+import sycl_devices
 import tiny
 
 _TESTS = Path(__file__).parents[1]
-DEVICES = (*tiny.records,)
+DEVICES = (*tiny.records, *sycl_devices.WORKING)
 
 
 def shared(path):

@@ -28,7 +28,7 @@ class Handle:
         self.address = address
 
     def __del__(self, ending: Any = _is_finalizing) -> None:
-        if not ending():
+        if not ending() and hasattr(self, "address"):  # else there is none: making it failed
             getattr(self.library, self.drop)(self.address)
 
 
