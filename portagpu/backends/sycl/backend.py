@@ -160,8 +160,14 @@ def _find(loaded: Library, name: DeviceName) -> Device:
     )
 
 
+_names: dict[int, DeviceName] = {}  # by hash: the library's devices are the same ones as long as the process lives
+
+
 def _name(loaded: Library, device: Device) -> DeviceName:
+    found = _names.get(hash(device))
+    if found is not None:
+        return found
     for one in listed(loaded):
         if one.device == device:
-            return one.name
+            return _names.setdefault(hash(device), one.name)
     raise DeviceSelectionError("the queue is of a device that the SYCL run time does not list")

@@ -6,6 +6,7 @@ None of these libraries is imported here before a program has done it, and asks 
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 import threading
 import weakref
@@ -159,8 +160,8 @@ def context_of(library: Library, value: Any) -> tuple[SyclContext, Device]:
     kind = type(value)
     if DpctlContext.knows(kind):
         context = SyclContext(library, library.made(library.pg_copy_context(value.addressof_ref())))
-        device = value.get_devices()[0].addressof_ref()
-        return context, Device(library, library.made(library.pg_copy_device(device)))
+        first = value.get_devices()[0]
+        return context, Device(library, library.made(library.pg_copy_device(first.addressof_ref())))
     if DpctlQueue.knows(kind):
         address = value.addressof_ref()
         found = queue_of(library, value).context
@@ -174,7 +175,7 @@ def parts(library: Library, array: Any) -> ForeignArray:
     native, dtype = facts["syclobj"], np.dtype(facts["typestr"])
     address, _ = facts["data"]
     shape = tuple(facts["shape"])
-    steps = facts["strides"] or tuple(int(np.prod(shape[n + 1 :], dtype=np.int64)) for n in range(len(shape)))
+    steps = facts["strides"] or tuple(math.prod(shape[n + 1 :]) for n in range(len(shape)))
     strides = tuple(step * dtype.itemsize for step in steps)
     offset = int(facts.get("offset", 0)) * dtype.itemsize
     last = sum(max(0, (extent - 1) * step) for extent, step in zip(shape, strides, strict=True))
