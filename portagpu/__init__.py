@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
@@ -224,6 +225,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+    from portagpu import jax as jax
+    from portagpu import torch as torch
     from portagpu.accelerate.acceleration import accelerate as accelerate
     from portagpu.bench.own_kernels.benchmark import benchmark as benchmark
     from portagpu.bench.own_kernels.launch import Launch as Launch
@@ -278,6 +281,9 @@ if TYPE_CHECKING:
 # of an installed numba, so that `from numba import cuda, njit` needs no second line
 _COMPILERS_FOR_CPUS = frozenset({"cfunc", "jit", "njit", "objmode", "prange", "stencil"})
 
+# modules that few programs need: one that is called, and two of packages that may not be there
+_MODULES = frozenset({"accelerate", "jax", "torch"})
+
 _BENCHMARKS = {"Launch": "launch", "benchmark": "benchmark"}  # by modules, which few programs need
 
 
@@ -285,8 +291,8 @@ if not TYPE_CHECKING:  # checkers would take any name for one of ours
 
     def __getattr__(name: str) -> Any:
         """Types under their other names, such as ``intp`` or ``f4``, what kernels, too, may call, and numba's own."""
-        if name == "accelerate":  # a module that is called, and that few programs need
-            return importlib.import_module("portagpu.accelerate")
+        if name in _MODULES:
+            return importlib.import_module(f"portagpu.{name}")
         if name in _BENCHMARKS:
             return getattr(importlib.import_module(f"portagpu.bench.own_kernels.{_BENCHMARKS[name]}"), name)
         if name == "literal_unroll":
@@ -304,7 +310,8 @@ if not TYPE_CHECKING:  # checkers would take any name for one of ours
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *types.NAMES, *_BENCHMARKS, "accelerate", "literal_unroll"})
+    there = {name for name in _MODULES if name == "accelerate" or importlib.util.find_spec(name) is not None}
+    return sorted({*globals(), *types.NAMES, *_BENCHMARKS, *there, "literal_unroll"})
 
 
 def _dot(a: Any, b: Any, out: Any = None) -> Any:

@@ -30,6 +30,7 @@
     │   ├── KernelOnlyError              the host uses what kernels have (also NotImplementedError, AttributeError)
     │   ├── DeviceFunctionLaunchError    the host calls a device function    (also RuntimeError, ValueError)
     │   ├── KernelPickleError            a kernel pickled by another Python   (also pickle.UnpicklingError)
+    │   ├── GraphError                   what a graph of launches cannot have, or be asked for    (also RuntimeError)
     │   └── SpecialisationError          a kernel for one signature cannot be specialised again (also RuntimeError)
     ├── CudaDriverError                what CUDA's driver would report: CudaAPIError with DeviceError below it
     ├── DeviceError                    the device or its driver is at fault               (also CudaAPIError)
@@ -51,6 +52,9 @@
     │   ├── NotPositiveDefiniteError     a leading minor is not positive definite
     │   └── SingularMatrixError          a pivot is exactly zero
     ├── MissingCompilerError           an offline compiler is not installed
+    ├── MissingPackageError            a package of others is not installed            (also ImportError)
+    ├── OperatorError                  an operator of torch or JAX is declared or called wrongly  (also TypeError)
+    │   └── NoGradientError              it has no backward function for what is asked for  (also NotImplementedError)
     ├── TuningError                    tuning cannot go on
     ├── StoreError                     a result or cache file is unreadable or of another version
     ├── WorkersError                   workers on other machines are out of reach, or of another version
@@ -88,6 +92,7 @@ __all__ = [
     "DeviceSelectionError",
     "DriverError",
     "FactorisationError",
+    "GraphError",
     "KernelError",
     "KernelNameError",
     "KernelOnlyError",
@@ -103,11 +108,14 @@ __all__ = [
     "MemoryNotSharedError",
     "MissingCapabilityError",
     "MissingCompilerError",
+    "MissingPackageError",
     "NeedsConstantError",
     "NoDeviceError",
+    "NoGradientError",
     "NoILP64Error",
     "NotContiguousError",
     "NotPositiveDefiniteError",
+    "OperatorError",
     "OutOfBoundsError",
     "OutOfMemoryError",
     "PortaGPUCorrectnessWarning",
@@ -332,6 +340,10 @@ class DeviceFunctionLaunchError(LaunchError, RuntimeError, ValueError):
     """A device function was launched or called on the host."""
 
 
+class GraphError(LaunchError, RuntimeError):
+    """What a graph of launches cannot have, or cannot be asked for."""
+
+
 class SpecialisationError(LaunchError, RuntimeError):
     """A kernel that is made for one signature was to be specialised."""
 
@@ -420,6 +432,18 @@ class SingularMatrixError(FactorisationError):
 
 class MissingCompilerError(PortaGPUError):
     """An offline compiler, which builds for devices that are not present, is not installed."""
+
+
+class MissingPackageError(PortaGPUError, ImportError):
+    """A package of others, which a part of this one works with, is not installed."""
+
+
+class OperatorError(PortaGPUError, TypeError):
+    """A custom operator of torch or JAX is declared wrongly, or called with what it does not take."""
+
+
+class NoGradientError(OperatorError, NotImplementedError):
+    """A custom operator has no backward function for a gradient that is asked for."""
 
 
 class TuningError(PortaGPUError):

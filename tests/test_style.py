@@ -45,6 +45,7 @@ _OF_DEVICES = (
     "portagpu/device/",
     *(f"portagpu/backends/opencl/{part}" for part in ("drivers/", "probing/", "offline/", "quirks.py")),
     "portagpu/backends/sycl/drivers/",
+    "portagpu/backends/cuda/",
 )
 
 
@@ -106,12 +107,16 @@ def test_pyopencl_is_behind_its_back_end() -> None:
     assert {name for name in users if not name.startswith("portagpu/backends/opencl/")} == set()
 
 
+# the back end of CUDA compiles by the OpenCL driver of its cards
+_OPENCLS_OWN = ("portagpu/backends/opencl/", "portagpu/backends/cuda/", "portagpu/bench/", "portagpu/cli/", "examples/")
+
+
 def test_only_the_registry_knows_the_back_end_that_is_opencl() -> None:
     """And what is about OpenCL itself: the commands that tell about its drivers and compilers, and benchmarks of it."""
     users = {
         _name(path)
         for path in _PYTHON
-        if not _name(path).startswith(("portagpu/backends/opencl/", "portagpu/bench/", "portagpu/cli/", "examples/"))
+        if not _name(path).startswith(_OPENCLS_OWN)
         and re.search(
             r"^\s*(?:from|import) portagpu\.backends\.opencl\b", path.read_text(encoding="utf-8"), re.MULTILINE
         )

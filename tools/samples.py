@@ -61,7 +61,7 @@ class Sample:
 
 
 def _rest(result: str) -> tuple[str, ...]:
-    if result in ("None", "the grid's group"):
+    if result in ("None", "the grid's group", "the cluster's group"):
         return ()
     if result in ("an array", "a read-only array"):
         return ("i = cuda.grid(1)", "out[0] = r[i]")

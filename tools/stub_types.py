@@ -12,7 +12,7 @@ from portagpu.dialect.reference.entry import ReferenceEntry
 _TAKES = {
     r"constant int or tuple": "_Shape",
     r"NumPy, scalar, vector or record type": "_Kind",
-    r"bytes, .*": "SupportsIndex | None",
+    r"bytes, .*|bits of ranks": "SupportsIndex | None",
     r"any|four 8-bit integers|of the array's elements|(number or )?vector.*|descriptor.*": "Any",
     r"range of constants, or tuple": "Iterable[_T]",
     r"constant number of elements.*": "SupportsIndex",
@@ -34,6 +34,7 @@ _GIVES = {
     r"an array|a read-only array": "NDArray[Any]",
     r"an iterable": "Iterable[_T]",
     r"the grid's group": "_GridGroup",
+    r"the cluster's group": "_ClusterGroup",
     r"the old value|element|a vector|a number, or a vector .*|their common type|the common type of .*": "Any",
     r"the accumulator's type": "Any",
 }

@@ -15,7 +15,7 @@ from types import ModuleType
 
 from portagpu import cuda
 from portagpu.cuda import api, types, vector_types
-from portagpu.dialect.names import Namespace, VectorMaker
+from portagpu.dialect.names import ClusterGroup, Namespace, VectorMaker
 from portagpu.dialect.reference.core import GROUPS
 from portagpu.dialect.reference.entry import ReferenceEntry
 from tools.reference import described, names
@@ -180,7 +180,11 @@ def cuda_text() -> str:
     imported = _imported("portagpu.cuda") | later
     modules = sorted({*vars(cuda)["_SUBMODULES"], "fp16", "libdevice"})
     values: list[str] = []
-    groups = [*_class("_GridGroup", "All threads of the grid.", [("sync", "cg.this_grid().sync")])]
+    of_cluster = [(n, f"cg.this_cluster().{n}") for n in vars(ClusterGroup) if not n.startswith("_")]
+    groups = [
+        *_class("_GridGroup", "All threads of the grid.", [("sync", "cg.this_grid().sync")]),
+        *_class("_ClusterGroup", "All threads of the block's cluster.", of_cluster),
+    ]
     for name in (n for n in cuda.__all__ if n not in (*imported, *modules)):
         value = getattr(cuda, name)
         if isinstance(value, Namespace):

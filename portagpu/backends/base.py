@@ -24,6 +24,7 @@ from portagpu.backends.diagnosis import DriverReport
 from portagpu.backends.offline import Compiled, CompilerVersion, OfflineTarget
 from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
+from portagpu.device.ideal_device import PORTABLE
 from portagpu.device.rates import Rates
 from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import DeviceSource
@@ -146,7 +147,10 @@ class HostRange(NamedTuple):
 
 
 class ForeignArray(NamedTuple):
-    """Elements of another library's array, and the queue that its methods use, or None."""
+    """Elements of another library's array, and the queue that its methods use, or None.
+
+    ``alike``: where a back end has it, one object for all arrays of one shape, strides and dtype.
+    """
 
     buffer: Any
     offset: int
@@ -154,6 +158,8 @@ class ForeignArray(NamedTuple):
     strides: tuple[int, ...]
     dtype: np.dtype[Any]
     queue: Any
+    readonly: bool = False
+    alike: object = None
 
 
 class CompilerOptions(Protocol):
@@ -207,6 +213,10 @@ class Driver(ABC):
 
     backend: Backend
     device: DeviceRecord
+    always_measures: ClassVar[bool] = False
+    """Whether events of every queue know their times, so that queues are never replaced for that."""
+    knows_addresses: ClassVar[bool] = False
+    """Whether addresses of all memory are known (`host_range`), so that they tell what overlaps."""
 
     # the context ----------------------------------------------------------------------------------------------------
 
@@ -229,6 +239,10 @@ class Driver(ABC):
         """The memory of a context whose default stream has this queue."""
 
     # queues and events ----------------------------------------------------------------------------------------------
+
+    def default_queue(self) -> Any:
+        """The queue of the context's default stream: a new one, unless the interface has a queue for that."""
+        return self.queue()
 
     @abstractmethod
     def queue(self, *, profiling: bool = False) -> Any:
@@ -342,6 +356,19 @@ class Driver(ABC):
     def host_range(self, memory: Any) -> HostRange | None:
         """Where memory lies in the host's; None for memory of the device's own."""
 
+    def may_overlap(self, places: Sequence[tuple[Any, int]]) -> bool:
+        """Whether parts of memories, each from an offset on, may share bytes. Only where `knows_addresses`."""
+        raise NotImplementedError
+
+    def pointer(self, memory: Any) -> int | None:
+        """The address that libraries of the same interface use the memory by; None where there are no addresses."""
+        return None
+
+    def share(self, queue: Any, consumer: int | None) -> tuple[int, int] | None:
+        """DLPack's device of all memory, for a library that works on its stream ``consumer`` after the queue's present
+        end (DLPack's numbers of streams); None where other libraries cannot use the memory."""
+        return None
+
     @abstractmethod
     def is_memory(self, value: Any) -> bool:
         """Whether an argument of a kernel is memory, of whatever origin."""
@@ -394,6 +421,11 @@ class Driver(ABC):
     def enqueue_with_event(self) -> Enqueue:
         """As `enqueue`, and returns the event."""
 
+    def graph(self, enqueue: Callable[[Any], None]) -> Callable[[Any], None] | None:
+        """What enqueues at once, on the queue that it is given, all that ``enqueue`` enqueues on its queue; None where
+        the interface has nothing of the kind."""
+        return None
+
     # figures --------------------------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -419,6 +451,10 @@ class Backend(DeviceSource, ABC):
     """What its drivers raise, besides errors of ours."""
     passes: ClassVar[tuple[Pass, ...]] = PIPELINE
     """What programs go through before `render`; an interpreter may ask for fewer passes, or none."""
+    language: ClassVar[str] = "OpenCL C"
+    """What `render` writes in."""
+    ideal: ClassVar[Capabilities] = PORTABLE
+    """A device that can do all that the language says: text for it is shown where there is no device."""
     operations: ClassVar[frozenset[str]] = frozenset({*OPERATIONS, *INSTRUCTIONS})
     """The operations and instructions of `portagpu.ir.operations` that `render` knows."""
 
@@ -514,6 +550,10 @@ class Backend(DeviceSource, ABC):
         """The native context and device of a native context, or of an object of the types above."""
         raise ArgumentTypeError(f"{type(value).__name__} is no object of {self.name}")
 
+    def shared_key(self, device: DeviceRecord) -> Hashable | None:
+        """`Driver.key` of the native context that all of a process share; None where each opening makes a new one."""
+        return None
+
     def key_of(self, native: Any, device: Any) -> Hashable:
         """`Driver.key` of a native context and device."""
         raise ArgumentTypeError(f"{self.name} takes no contexts of other libraries")
@@ -537,9 +577,22 @@ class Backend(DeviceSource, ABC):
         """An array of the library's on the same memory, whose methods use a queue."""
         raise ArgumentTypeError(f"no library has arrays on {self.name}")
 
-    def as_given(self, result: Strided, given: Any) -> Any:
-        """What a routine returns whose operands are arrays of `array_types`, such as ``given``; a device array here."""
-        return result
+    def parts_of(self, value: Any) -> ForeignArray | None:
+        """As `parts`, for any value: None for what is no array of the back end's."""
+        return self.parts(value) if isinstance(value, self.array_types) else None
+
+    def identity(self, value: Any) -> Hashable | None:
+        """What tells memory, queue and layout of an array of `array_types` from those of others, where that is known
+        sooner than `parts`; None for other values, and for arrays that `parts` has to look at."""
+        return None
+
+    def described(self, desc: Any) -> ForeignArray | None:
+        """What a CUDA Array Interface describes; None where its memory is none that the back end can use."""
+        return None
+
+    def empty_like(self, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """A new array of the library of an array of `array_types`, in the same place; None where there are none."""
+        return None
 
     def interface(self, name: str, queue: Any, view: Strided) -> Any:
         """The value of one of `interfaces` for a device array; ``queue`` is its stream's."""

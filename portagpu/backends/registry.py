@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
-from portagpu.backends.base import Backend
+from portagpu.backends.base import Backend, ForeignArray
+from portagpu.backends.cuda.backend import Cuda
 from portagpu.backends.diagnosis import Diagnosis, diagnosed
 from portagpu.backends.offline import OfflineTarget
 from portagpu.backends.opencl.backend import OpenCL
@@ -22,9 +24,10 @@ from portagpu.settings import Settings
 class _Foreign:
     """Types of objects of other libraries that are taken as they are, of all back ends."""
 
-    __slots__ = ("arrays", "memories", "queues")
+    __slots__ = ("arrays", "memories", "owners", "queues")
 
     def __init__(self) -> None:
+        self.owners: tuple[tuple[Backend, tuple[type, ...]], ...] = ()
         self.arrays: tuple[type, ...] = ()
         self.memories: tuple[type, ...] = ()
         self.queues: tuple[type, ...] = ()
@@ -40,6 +43,7 @@ def register(backend: Backend) -> None:
     foreign.arrays = tuple(kind for one in known for kind in one.array_types)
     foreign.memories = tuple(kind for one in known for kind in one.memory_types)
     foreign.queues = tuple(kind for one in known for kind in one.queue_types)
+    foreign.owners = tuple((one, (*one.queue_types, *one.memory_types, *one.array_types, *one.context_types)) for one in known)
 
 
 def registered() -> tuple[Backend, ...]:
@@ -97,8 +101,8 @@ def diagnose(settings: Settings, *, fresh: bool = True) -> Diagnosis:
 
 def owner_of(value: Any) -> Backend:
     """The back end of an object of a foreign type, or of a native context: the chosen one where none knows the type."""
-    for one in registered():
-        if isinstance(value, (*one.queue_types, *one.array_types, *one.memory_types, *one.context_types)):
+    for one, kinds in foreign.owners:
+        if isinstance(value, kinds):
             return one
     return chosen()
 
@@ -108,5 +112,32 @@ def of_dlpack(kind: int) -> Backend | None:
     return next((one for one in registered() if one.dlpack_kind == kind), None)
 
 
+def parts_of(value: Any) -> ForeignArray | None:
+    """What another library's array consists of; None for a value that no back end takes for one.
+
+    Raises `ArgumentTypeError` for an array that is more than memory.
+    """
+    for one, _ in foreign.owners:
+        found = one.parts_of(value)
+        if found is not None:
+            return found
+    return None
+
+
+def identity(value: Any) -> Hashable | None:
+    """What tells another library's array from others; None for what is none, or has to be looked at each time."""
+    for one, _ in foreign.owners:
+        found = one.identity(value)
+        if found is not None:
+            return found
+    return None
+
+
+def described(desc: Any) -> ForeignArray | None:
+    """What a CUDA Array Interface describes, where a back end can use its memory."""
+    return next((found for one, _ in foreign.owners if (found := one.described(desc)) is not None), None)
+
+
 register(OpenCL())
 register(Sycl())
+register(Cuda())

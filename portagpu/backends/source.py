@@ -19,6 +19,7 @@ class KernelSource:
     lines: tuple[Span | None, ...]  # span of each line of ``source``
     static_shared: int  # bytes
     block_dim: tuple[int, int, int] | None
+    cluster: tuple[int, int, int] | None = None  # blocks that run together
     cooperative: bool = False
     fused: GridShape | None = None  # the grid that became one work-group
     max_threads: int | None = None  # of a block, where warps are emulated

@@ -34,6 +34,7 @@ def as_data(generated: KernelSource, files: Sequence[str], values: Sequence[Any]
             "parameters": [_parameter(p) for p in generated.parameters],
             "lines": [spans.number(s) for s in generated.lines],
             "block_dim": generated.block_dim,
+            "cluster": generated.cluster,
             "fused": None
             if generated.fused is None
             else [generated.fused.grid, generated.fused.block, generated.fused.shared],
@@ -69,6 +70,7 @@ def from_data(data: _Data, files: Sequence[str], values: Sequence[Any]) -> Kerne
         parameters=tuple(_parameter_of(p) for p in data["parameters"]),
         lines=tuple(None if n is None else spans[n] for n in data["lines"]),
         block_dim=None if data["block_dim"] is None else _extent(data["block_dim"]),
+        cluster=None if data["cluster"] is None else _extent(data["cluster"]),
         fused=None if fused is None else GridShape(_extent(fused[0]), _extent(fused[1]), _int(fused[2])),
         max_threads=None if data["max_threads"] is None else _int(data["max_threads"]),
         findings=tuple(

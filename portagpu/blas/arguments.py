@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import dtypes
+from portagpu.backends.registry import foreign
 from portagpu.blas.gemm.core.accumulation import OUTPUTS
 from portagpu.blas.gemm.core.problem import DTYPES, Problem
 from portagpu.blas.gemm.core.vector_types import name_of
@@ -22,6 +23,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import host_array
 from portagpu.runtime.arrays.creation import as_device_array, is_device_like
 from portagpu.runtime.arrays.foreign import is_foreign, shared_view
+from portagpu.runtime.arrays.foreign_views import operand_view
 from portagpu.runtime.execution.context import Context
 
 _BEYOND_FLOAT32 = (2 - 2.0**-24) * 2.0**127  # numbers from here on round to infinity
@@ -29,6 +31,7 @@ _BEYOND_FLOAT32 = (2 - 2.0**-24) * 2.0**127  # numbers from here on round to inf
 TAKEN = (*DTYPES, *WHOLE)
 """Dtypes of operands."""
 
+_MOST_LEADING = 30  # axes
 _TAKEN_IN_WORDS = "integers, bools, float16 to float64, bfloat16, complex64 and complex128"
 
 _ARRAY_LIKE = ("__array__", "__array_interface__", "__array_struct__")  # of what NumPy, too, takes for arrays
@@ -44,6 +47,8 @@ def operand_of(value: Any, name: str) -> Any:
         )
     if isinstance(value, DeviceNDArray | np.ndarray):
         return value
+    if isinstance(value, foreign.arrays):
+        return operand_view(value)
     if is_device_like(value):
         return as_device_array(value)
     if is_foreign(value):
@@ -313,3 +318,31 @@ def check_precision(precision: Any, dtype: str, out: str, context: Context) -> s
     listed = f"for {dtype} there are {', '.join(map(repr, found))}" if found else f"for {dtype} there is none"
     hint = f"{did_you_mean(str(precision), found)}{listed}; leave precision= away for products in {dtype}"
     raise UnknownOptionError(f"precision {precision!r} does not exist for {dtype}", hint=hint)
+
+
+def product_shape(a: Any, b: Any) -> tuple[int, ...]:
+    """The shape of a product by `numpy.matmul`'s rules. Raises `ShapeError`."""
+    inner_a = a.shape[-1]
+    inner_b = b.shape[-2] if b.ndim > 1 else b.shape[0]
+    if inner_a != inner_b:
+        raise ShapeError(
+            f"shapes {a.shape} and {b.shape} do not fit: a has {inner_a} columns, b has {inner_b} rows",
+            hint="transpose one of them (x.T), or check the order of the operands",
+        )
+    if a.ndim == b.ndim == 2:
+        return a.shape[0], b.shape[1]
+    if max(a.ndim, b.ndim) - 2 > _MOST_LEADING:
+        raise ShapeError(
+            f"an operand has {max(a.ndim, b.ndim)} axes, and matmul takes {_MOST_LEADING + 2}",
+            hint="make several leading axes one: x.reshape(-1, *x.shape[-2:])",
+        )
+    try:
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError as error:
+        raise ShapeError(
+            f"the leading axes of {a.shape} and {b.shape} do not broadcast",
+            hint="counted from the last, they are equal, or one is 1 or missing: x[:, None] inserts a 1",
+        ) from error
+    rows = a.shape[-2:-1] if a.ndim > 1 else ()
+    columns = b.shape[-1:] if b.ndim > 1 else ()
+    return (*batch, *rows, *columns)

@@ -18,8 +18,10 @@ from portagpu.blas.arguments import (
     checked_result,
     operand_of,
     operands_of,
+    product_shape,
     promoted,
 )
+from portagpu.blas.borrowed import borrowed_operands, product_of_borrowed
 from portagpu.blas.epilogues import arrays_of, checked_epilogue, known_by, read_only
 from portagpu.blas.gemm.batching import finish_all, multiply
 from portagpu.blas.gemm.core.fusion import Fusion
@@ -33,7 +35,7 @@ from portagpu.blas.replay.calls import repeated
 from portagpu.blas.replay.host_trace import new_host
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
-from portagpu.runtime.arrays.creation import as_given, view_of
+from portagpu.runtime.arrays.creation import view_of
 from portagpu.runtime.arrays.host_memory import finished
 from portagpu.runtime.arrays.overlap import may_overlap
 from portagpu.runtime.execution.context import context_of
@@ -45,7 +47,6 @@ Array = Any
 _NUMBERS = (int, float, complex)
 _NO_ARGUMENTS: tuple[Any, ...] = ()  # Python has one empty tuple
 _UNFUSED = ((), ())  # nothing that tells it from others, and no arrays
-_MOST_LEADING = 30  # axes
 _OF_OURS = (type(None), np.ndarray, DeviceNDArray)  # which are written where they are
 
 
@@ -100,16 +101,22 @@ def matmul(
                 return host.result
             return _of_host_arrays(_request(a, b, out, alpha, beta, precision, dtype, stream), host)
         return repeated(_of_numpy, "matmul", (a, b, out, alpha, beta, precision, dtype), {"stream": stream})
+    if type(a) not in _OF_OURS and type(b) not in _OF_OURS:
+        borrowed = borrowed_operands(a, b, out, stream)
+        if borrowed is not None:
+
+            def checked(a: Array, b: Array, c: Array, stream: Any) -> _Request:
+                return _request(a, b, c, alpha, beta, precision, dtype, stream, epilogue, epilogue_args)
+
+            numbers = (alpha, beta, type(alpha), type(beta), precision, dtype)
+            return product_of_borrowed(borrowed, checked, _enqueue, numbers if plain and not fused else None)
     into = None if type(out) in _OF_OURS else view_of(out, "out")
     if into is not None:
         of_product: dict[str, Any] = {"alpha": alpha, "beta": beta, "precision": precision, "dtype": dtype}
         matmul(a, b, into, **of_product, stream=stream, epilogue=epilogue, epilogue_args=epilogue_args)
         return out
     request = _request(a, b, out, alpha, beta, precision, dtype, stream, epilogue, epilogue_args)
-    if not request.on_device:
-        return _of_host_arrays(request, None)
-    result: Any = _of_device_arrays(request, None)
-    return result if out is not None else as_given(result, a, b, request.stream)
+    return _of_device_arrays(request, None) if request.on_device else _of_host_arrays(request, None)
 
 
 def dot(a: Array, b: Array, out: Array = None) -> Array:
@@ -205,7 +212,7 @@ def _request(
     if a.ndim == 0 or b.ndim == 0:
         hint = "scale with a kernel" if on_device else "use * for scalars"
         raise ShapeError("matmul needs operands with at least one axis", hint=hint)
-    shape = _result_shape(a, b)
+    shape = product_shape(a, b)
     stream = as_stream(named, a.context if on_device else context_of(named))
     operands = promoted(a, b, dtype)
     kind = checked_result(out, shape, operands, dtype, on_device)
@@ -267,33 +274,6 @@ def _is_dtype(dtype: Any, a: np.ndarray[Any, Any]) -> bool:
     return dtype is a.dtype or dtype is a.dtype.type or (type(dtype) is str and dtype == a.dtype.name)
 
 
-def _result_shape(a: Any, b: Any) -> tuple[int, ...]:
-    inner_a = a.shape[-1]
-    inner_b = b.shape[-2] if b.ndim > 1 else b.shape[0]
-    if inner_a != inner_b:
-        raise ShapeError(
-            f"shapes {a.shape} and {b.shape} do not fit: a has {inner_a} columns, b has {inner_b} rows",
-            hint="transpose one of them (x.T), or check the order of the operands",
-        )
-    if a.ndim == b.ndim == 2:
-        return a.shape[0], b.shape[1]
-    if max(a.ndim, b.ndim) - 2 > _MOST_LEADING:
-        raise ShapeError(
-            f"an operand has {max(a.ndim, b.ndim)} axes, and matmul takes {_MOST_LEADING + 2}",
-            hint="make several leading axes one: x.reshape(-1, *x.shape[-2:])",
-        )
-    try:
-        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    except ValueError as error:
-        raise ShapeError(
-            f"the leading axes of {a.shape} and {b.shape} do not broadcast",
-            hint="counted from the last, they are equal, or one is 1 or missing: x[:, None] inserts a 1",
-        ) from error
-    rows = a.shape[-2:-1] if a.ndim > 1 else ()
-    columns = b.shape[-1:] if b.ndim > 1 else ()
-    return (*batch, *rows, *columns)
-
-
 # device arrays ------------------------------------------------------------------------------------------------------
 
 
@@ -310,13 +290,17 @@ def _of_device_arrays(
         target = device_array(request.shape, request.dtype, context=request.a.context)
 
     def multiply_into(c: DeviceNDArray) -> None:
-        _on_device(request.a, request.b, c, request.settings, request.stream)
+        _enqueue(request, c)
 
     if numbers is None:
         multiply_into(target)
     else:
         first(request.a, request.b, target, request.named, numbers, multiply_into, new=new, further=further)
     return target
+
+
+def _enqueue(request: _Request, c: DeviceNDArray) -> None:
+    _on_device(request.a, request.b, c, request.settings, request.stream)
 
 
 def _on_device(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, settings: _Settings, stream: Stream) -> None:

@@ -1,4 +1,4 @@
-"""The command line: ``portagpu devices | doctor | check | tune | bench | matrix | quickstart``."""
+"""The command line: ``portagpu devices | doctor | check | export | tune | bench | matrix | ...``."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ _COMMANDS = {
         "Explain every driver found, what is wrong and how to mend it.",
     ),
     "check": ("portagpu.cli.check", "check_command", "Compile a kernel for hardware that you do not own."),
+    "export": ("portagpu.cli.export", "export_command", "Write a kernel as source text for other projects."),
     "tune": ("portagpu.cli.tune", "tune", "Tune kernels for a device."),
     "bench": (
         "portagpu.cli.bench.group",

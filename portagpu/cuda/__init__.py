@@ -82,6 +82,7 @@ _LATER_BY_MODULE: dict[str, str] = {
         "BaseCUDAMemoryManager GetIpcHandleMixin HostOnlyCUDAMemoryManager IpcHandle ManagedMemory MappedMemory"
         " MemoryInfo MemoryPointer NumbaCUDAMemoryManager PinnedMemory set_memory_manager"
     ),
+    "runtime.replay.graphs": "Graph graph",
     "cuda.interchange": "from_dlpack from_cuda_array_interface",
     "cuda.session": (
         "cuda_error detect event_elapsed_time external_stream is_bfloat16_supported is_float16_supported"

@@ -92,6 +92,7 @@ from portagpu.dialect.names import Intrinsic, VectorMaker, constexpr
 from portagpu.dispatch.decorators import jit
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.typeof import typeof
+from portagpu.runtime.replay.graphs import Graph, graph
 from portagpu.types import (
     Array,
     NestedArray,
@@ -143,6 +144,31 @@ class _GridGroup:
         """Wait for all threads of the grid. All blocks must run at once.
 
         Errors: LaunchConfigError at a launch of more blocks than can run at once.
+        """
+
+class _ClusterGroup:
+    """All threads of the block's cluster."""
+
+    def block_rank(self) -> _Int:
+        """The block's number in its cluster."""
+
+    def num_blocks(self) -> int:
+        """Blocks of a cluster."""
+
+    def sync(self) -> None:
+        """Wait for all threads of the cluster; they then see each other's writes, to shared memory, too."""
+
+    def barrier_arrive(self) -> None:
+        """The first half of `sync()`: tells the others that this thread is here, and goes on."""
+
+    def barrier_wait(self) -> None:
+        """The second half of `sync()`: waits until all threads of the cluster have come to the first."""
+
+    def map_shared_rank(self, array: _Array, rank: SupportsIndex) -> NDArray[Any]:
+        """The same shared array of the block of a rank: its elements are read and written there, by atomics too. The
+        block must not have ended: `sync()` before the end of the kernel sees to that.
+
+        Errors: KernelTypeError: no shared array. KernelValueError: a constant rank that the cluster has not.
         """
 
 class _ThreadIdx:
@@ -355,6 +381,12 @@ class _Cg:
 
     def this_grid(self) -> _GridGroup:
         """The group of all threads of the grid; it has `sync()`."""
+
+    def this_cluster(self) -> _ClusterGroup:
+        """The group of all threads of the block's cluster: `@cuda.jit(cluster=n)` says of how many blocks, else it
+        is one. It has `block_rank()`, `num_blocks()`, `sync()`, `barrier_arrive()`, `barrier_wait()` and
+        `map_shared_rank()`. A cluster of several blocks takes a CUDA GPU of compute capability 9.0 or newer.
+        """
 
 cg: _Cg
 
@@ -707,7 +739,7 @@ def mbarrier_init(barriers: _Array, index: SupportsIndex, count: SupportsIndex) 
     """
 
 def mbarrier_arrive(barriers: _Array, index: SupportsIndex) -> None:
-    """Arrives at a barrier.
+    """Arrives at a barrier, also at one of `cg.this_cluster().map_shared_rank`.
 
     Errors: MissingCapabilityError: the device has no such instruction.
     """
@@ -738,9 +770,11 @@ def tma_load(
     coordinates: Sequence[SupportsIndex],
     barriers: _Array,
     barrier_index: SupportsIndex,
+    multicast: SupportsIndex | None = None,
 ) -> None:
     """Begins a bulk copy of a tile from global to shared memory, which arrives at the barrier with its bytes; zeros
-    outside the array. The coordinates are those of the tile's first element. Hopper GPUs.
+    outside the array. The coordinates are those of the tile's first element. With `multicast`, bits of ranks, it goes
+    to the same places of all these blocks of the cluster, and arrives at the barriers there. Hopper GPUs.
 
     Errors: MissingCapabilityError: the device has no such instruction. KernelValueError: what must be known at compile
     time is not, or has no such value.
@@ -787,6 +821,12 @@ def tensor_map_encode(
 
 def tensor_map_acquire(tensor_maps: _Array, map_index: _Index) -> None:
     """Makes a tensor map that an earlier kernel wrote usable, and begins to fetch it.
+
+    Errors: MissingCapabilityError: the device has no such instruction.
+    """
+
+def fence_mbarrier_init() -> None:
+    """Orders barriers that this thread made before what other blocks of the cluster do.
 
     Errors: MissingCapabilityError: the device has no such instruction.
     """
@@ -1008,6 +1048,7 @@ __all__ = [
     "Dispatcher",
     "Event",
     "GetIpcHandleMixin",
+    "Graph",
     "HostOnlyCUDAMemoryManager",
     "In",
     "InOut",
@@ -1076,6 +1117,7 @@ __all__ = [
     "event",
     "event_elapsed_time",
     "external_stream",
+    "fence_mbarrier_init",
     "fence_proxy_async",
     "ffs",
     "float1",
@@ -1112,6 +1154,7 @@ __all__ = [
     "from_dtype",
     "get_current_device",
     "gpus",
+    "graph",
     "grid",
     "gridDim",
     "gridsize",

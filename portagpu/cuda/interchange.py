@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from portagpu.backends.registry import of_dlpack
+from portagpu.backends.registry import foreign, of_dlpack
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.arrays.creation import as_device_array, from_interface, is_device_like, to_device
+from portagpu.runtime.arrays.creation import as_device_array, from_interface, to_device
 from portagpu.runtime.arrays.dlpack import shares_with_host
 from portagpu.runtime.arrays.foreign import shared_view
 from portagpu.runtime.arrays.host_memory import adopt_host
@@ -15,17 +15,17 @@ from portagpu.runtime.execution.context import current_context
 
 
 def from_dlpack(obj: Any) -> DeviceNDArray:
-    """A device array of ``obj``, which has ``__dlpack__`` and is in host memory, or in that of a SYCL device.
+    """A device array of ``obj``, which has ``__dlpack__``.
 
-    Of host memory it is the same memory on a CPU device, elsewhere a copy; SYCL's memory is used where it is. Raises
-    `MemoryNotSharedError` for memory of other devices.
+    What is in host memory is shared by CPU devices, and copied to others; what is in a card's memory is shared through
+    the back end `cuda`, what is in that of a SYCL device through `sycl`. Raises `MemoryNotSharedError` for memory of a device.
     """
     if isinstance(obj, DeviceNDArray):
         return obj
+    if isinstance(obj, foreign.arrays):
+        return as_device_array(obj)
     if not hasattr(obj, "__dlpack__") or not hasattr(obj, "__dlpack_device__"):
         raise ArgumentTypeError(f"{type(obj).__name__} has no __dlpack__", hint="use cuda.to_device(np.asarray(x))")
-    if is_device_like(obj):
-        return as_device_array(obj)
     backend = of_dlpack(obj.__dlpack_device__()[0])
     if backend is not None:
         return as_device_array(backend.from_dlpack(obj))
@@ -42,8 +42,9 @@ def from_dlpack(obj: Any) -> DeviceNDArray:
 def from_cuda_array_interface(desc: Any, owner: Any = None, sync: bool = True) -> DeviceNDArray:
     """A device array of the memory that ``desc``, a CUDA Array Interface, describes, without copying.
 
-    The memory is that of one of our device arrays, which ``owner`` may wrap: pointers of CUDA mean nothing to OpenCL.
+    The memory is that of one of our device arrays, which ``owner`` may wrap, or a card's, which ``owner`` keeps and the
+    back end `cuda` uses. Pointers of CUDA mean nothing to OpenCL.
     With ``sync``, the stream that the description names is waited for. Raises `MemoryNotSharedError` for memory of
     CUDA's libraries, `ArgumentTypeError` for what is no description.
     """
-    return from_interface(desc, sync=sync)
+    return from_interface(desc, owner, sync=sync)

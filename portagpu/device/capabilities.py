@@ -49,6 +49,7 @@ class Capabilities:
     max_work_item_sizes: tuple[int, int, int]
     max_blocks: int = 2**64 - 1  # of a launch, over all axes
     max_blocks_of_axis: int = 2**63 - 1
+    max_blocks_of_later_axes: int = 2**63 - 1  # of y and z, where that is less
     preferred_multiple: int  # multiple of threads of a block that a small kernel prefers
     thread_registers: int = 256  # of 32 bits that a thread can have, in the smallest subgroups
     cooperative_launch: bool  # blocks that run together are not put off, so that they may wait for each other
@@ -86,6 +87,7 @@ class Capabilities:
     matrix_units: tuple[str, ...] = ()  # kinds of instructions: `portagpu.frontend.intrinsics.subgroup_matrix`
     ptx_target: tuple[int, int] = (0, 0)  # CUDA architecture whose instructions kernels may name, such as (9, 0)
     architecture_ptx: bool = False  # those of that architecture alone, too
+    cluster_size: int = 1  # blocks that run together at most, and reach each other's shared memory
 
     # what compilers do
     register_aware_scheduling: bool  # loads are moved to the front only as far as registers last

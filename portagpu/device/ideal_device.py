@@ -1,6 +1,8 @@
-"""The ideal device, which can do everything: what is wrong on it is wrong with the kernel's text."""
+"""Ideal devices, which can do everything: what is wrong on them is wrong with the kernel's text."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from portagpu.device.capabilities import Capabilities, DeviceType
 
@@ -45,6 +47,7 @@ IDEAL = Capabilities(
     inline_ptx=True,
     ptx_target=(9, 0),
     architecture_ptx=True,
+    cluster_size=8,
     subgroups=True,
     subgroup_size=32,
     subgroup_shuffle=True,
@@ -60,3 +63,14 @@ IDEAL = Capabilities(
     measured_gflops=1.0,
     measured_gflops_double=1.0,
 )
+"""With the instructions of all hardware."""
+PORTABLE = replace(
+    IDEAL,
+    warp_instructions=False,
+    async_copies=False,
+    nanosleep=False,
+    inline_ptx=False,
+    ptx_target=(0, 0),
+    architecture_ptx=False,
+)
+"""With what back ends say in their languages themselves, and no instructions of one maker's hardware."""

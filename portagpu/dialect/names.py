@@ -128,6 +128,26 @@ class GridGroup:
 
 GRID_GROUP = GridGroup()
 
+
+class ClusterGroup:
+    """What ``cuda.cg.this_cluster()`` gives inside a kernel: all threads of the block's cluster."""
+
+    block_rank = Intrinsic("cg.this_cluster().block_rank")
+    num_blocks = Intrinsic("cg.this_cluster().num_blocks")
+    sync = Intrinsic("cg.this_cluster().sync")
+    barrier_arrive = Intrinsic("cg.this_cluster().barrier_arrive")
+    barrier_wait = Intrinsic("cg.this_cluster().barrier_wait")
+    map_shared_rank = Intrinsic("cg.this_cluster().map_shared_rank")
+
+    def __repr__(self) -> str:
+        return "<the cluster's group>"
+
+    def __reduce__(self) -> str:
+        return "CLUSTER_GROUP"
+
+
+CLUSTER_GROUP = ClusterGroup()
+
 # names that are in no group, such as ``cuda.grid``
 INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for name in ENTRIES if "." not in name}
 

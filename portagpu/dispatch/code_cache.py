@@ -138,7 +138,7 @@ def _start(kernel: KernelDefinition, request: Request) -> Digest | None:
         digest.add(request.types)
         digest.add(dataclasses.replace(caps, **_AMOUNTS))
         digest.add(("fast" in options.fastmath, options.debug, options.boundscheck, options.subgroup_size))
-        digest.add((options.block_dim or request.block, request.wide))
+        digest.add((options.block_dim or request.block, options.cluster, request.wide))
         digest.add(request.shared if request.shared > caps.local_memory_argument else 0)
     except Exception as error:  # whatever a user's object raises when it is looked at
         _log.debug("the code of `%s` is not kept: %s", kernel.__name__, error)

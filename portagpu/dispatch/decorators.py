@@ -42,7 +42,8 @@ def jit(func_or_sig: Any = None, *, device: bool = False, **options: Any) -> Any
     Options: ``fastmath`` (True, or a set of LLVM's flags), ``debug`` (subscripts and divisors are checked, and the
     exceptions of threads are raised after the launch, which waits), ``boundscheck`` (subscripts only), ``opt`` (False
     turns the driver's optimiser off), ``source`` (the text, where Python cannot find it), ``block_dim=(x, y, z)``
-    (fixes the block's size, which lets the compiler use more registers), ``max_registers`` (where the driver takes it),
+    (fixes the block's size, which lets the compiler use more registers), ``cluster=(x, y, z)`` (blocks that run
+    together, `cuda.cg.this_cluster`; the grid is a multiple of it), ``max_registers`` (where the driver takes it),
     ``extensions`` (objects whose ``prepare_args(type, value, stream, retr)`` turns arguments into what kernels take),
     ``cache`` (the generated code is kept on disk and used by later processes, as long as nothing that it depends on
     changes). ``inline``, ``lineinfo``, ``link``, ``lto``, ``launch_bounds`` and the like are accepted and logged.

@@ -88,6 +88,7 @@ class KernelDefinition(PythonFunction):
             fast="fast" in self.options.fastmath,
             bounds=self.options.debug or self.options.boundscheck,
             block_dim=self.options.block_dim or block,
+            cluster=self.options.cluster,
             launch=launch,
             dependencies=dependencies,
             passes=PIPELINE if passes is None else passes,

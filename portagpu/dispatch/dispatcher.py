@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, SupportsIndex, TypeAlias
 
 import numpy as np
@@ -224,9 +224,12 @@ class Dispatcher(Inspection, Generic[P, R]):
                 self.specializations[kinds] = found
         return found
 
-    def adopt(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Arguments whose other libraries' arrays are NumPy arrays of the same memory: one that comes twice is one."""
-        known: dict[int, Any] = {}
+    def adopt(self, args: tuple[Any, ...], lent: Mapping[int, DeviceNDArray] | None = None) -> tuple[Any, ...]:
+        """Arguments whose other libraries' arrays are NumPy arrays of the same memory: one that comes twice is one.
+
+        ``lent``: device arrays that take the place of others, by ``id`` of these.
+        """
+        known: dict[int, Any] = dict(lent or ())
         constexpr = self.source.constexpr
         made = []
         for name, value in zip(self.source.parameters, args, strict=True):

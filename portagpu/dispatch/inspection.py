@@ -7,8 +7,11 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, NoReturn, TextIO
 
+from portagpu.backends.base import Backend
+from portagpu.backends.registry import named
+from portagpu.dispatch.code_cache import Request, code_for
 from portagpu.dispatch.offline import OfflineCompilation
-from portagpu.dispatch.overload import Key, OpenCLSources, Overload, keyed, shown
+from portagpu.dispatch.overload import Key, Overload, SourcesBySignature, keyed, shown
 from portagpu.dispatch.signatures import check_count
 from portagpu.dispatch.specialisations import Specialisations
 from portagpu.dispatch.type_names import argument_type
@@ -17,9 +20,11 @@ from portagpu.frontend.source.capture import FunctionSource
 from portagpu.ir.names import is_own
 from portagpu.ir.nodes import Assign, For
 from portagpu.ir.program import Program
+from portagpu.ir.types import ArgumentType
 from portagpu.ir.walk import all_statements
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.programs.kernel_statistics import assembly
+from portagpu.settings import Settings
 from portagpu.types import Array, Signature, Type, as_signature
 
 _COMPILED_KEY = 2  # length of the keys of what was compiled for a signature: context and types
@@ -102,10 +107,40 @@ class Inspection(Specialisations, OfflineCompilation):
 
     def inspect_opencl(self, signature: Any = None) -> Any:
         """OpenCL C for a signature, or without one of each specialisation by signature. Print it to read it."""
+        opencl = named("opencl")
         if signature is not None:
-            return self._selected(signature).kernel_source.source
+            return self._text_by(self._selected(signature), opencl)
         found = keyed(self._launched()) or self.overloads
-        return OpenCLSources((key, o.kernel_source.source) for key, o in found.items())
+        return SourcesBySignature((key, self._text_by(overload, opencl)) for key, overload in found.items())
+
+    def inspect_sycl(self, signature: Any = None) -> Any:
+        """SYCL C++ for a signature, or without one of each specialisation by signature. Print it to read it.
+
+        Neither a SYCL device nor the SYCL run time is needed: where the kernel was not compiled on such a device, the
+        text is for one that can do everything. A signature need not have been launched.
+        """
+        sycl = named("sycl")
+        known = keyed(self._launched())
+        if signature is not None:
+            found = known.get(as_signature(signature).args)
+            return self._new_text(sycl, self.types_for(signature, {})) if found is None else self._text_by(found, sycl)
+        if known:
+            return SourcesBySignature((key, self._text_by(overload, sycl)) for key, overload in known.items())
+        declared = {one.args: self.types_for(one, {}) for one in self.declared}
+        return SourcesBySignature((key, self._new_text(sycl, types)) for key, types in declared.items())
+
+    def _text_by(self, overload: Overload, backend: Backend) -> str:
+        """A specialisation's text by a back end, which need not be that of its device."""
+        language = overload.compiled.context.backend.language
+        if language == backend.language:
+            return overload.kernel_source.source
+        return self._new_text(backend, overload.signature, wide=overload.wide, shared=overload.shared)
+
+    def _new_text(
+        self, backend: Backend, types: tuple[ArgumentType, ...], *, wide: bool = False, shared: int = 0
+    ) -> str:
+        request = Request(backend, types, backend.ideal, wide, shared)
+        return code_for(self, request, Settings.from_environment()).source
 
     def inspect_asm(self, signature: Any = None) -> Any:
         """The driver's assembly (PTX), where its binaries are text. Raises `MissingCapabilityError` elsewhere."""

@@ -15,9 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.backends.registry import foreign
 from portagpu.dispatch.arguments import is_device_function, same_constant
 from portagpu.dispatch.overload import Overload
+from portagpu.errors import PortaGPUError
 from portagpu.runtime.arrays.array import DeviceNDArray, DeviceRecord
+from portagpu.runtime.arrays.foreign_views import borrowed_view
+from portagpu.runtime.arrays.overlap import may_overlap
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape, c_arguments
 
@@ -28,16 +32,56 @@ _INEXACT = (float, complex, np.inexact, tuple)  # whose equal values may be diff
 class Plan:
     """What a launch with arguments of the same types may take for granted."""
 
-    __slots__ = ("_compiled", "_extract", "_shape", "tokens")
+    __slots__ = ("_borrows", "_compiled", "_extract", "_shape", "tokens")
 
-    def __init__(self, compiled: CompiledKernel, shape: LaunchShape, tokens: Any, extract: Any) -> None:
+    def __init__(
+        self, compiled: CompiledKernel, shape: LaunchShape, tokens: Any, extract: Any, borrows: tuple[int, ...] = ()
+    ) -> None:
         self._compiled = compiled.reference  # the dispatcher forgets it with its context
         self._shape = shape
         self.tokens: Callable[[tuple[Any, ...]], tuple[Any, ...] | None] = tokens
         """Tokens of a launch's arguments; None where their types are not the plan's."""
         self._extract: Callable[[tuple[Any, ...], int], tuple[Any, ...] | None] = extract
+        self._borrows = borrows  # places of arrays of other libraries
 
-    def launch(self, stream: Any, tokens: tuple[Any, ...], args: tuple[Any, ...]) -> bool:
+    def again(self, stream: Any, args: tuple[Any, ...]) -> bool:
+        """Launch with other arguments; False where the plan is not for them."""
+        if self._borrows:
+            if stream is not None:
+                return False
+            borrowed = self._borrowed(args)
+            if borrowed is None:
+                return False
+            stream, args = borrowed
+        tokens = self.tokens(args)
+        return tokens is not None and self._launch(stream, tokens, args)
+
+    def takes(self, args: tuple[Any, ...]) -> bool:
+        """Whether the plan is for these arguments."""
+        if self._borrows:
+            borrowed = self._borrowed(args)
+            args = () if borrowed is None else borrowed[1]
+        return self.tokens(args) is not None
+
+    def _borrowed(self, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]] | None:
+        """The stream of other libraries' arrays among arguments, and these with views in their place."""
+        items, stream = list(args), None
+        try:
+            for place in self._borrows:
+                view = borrowed_view(items[place])
+                if view is None or (stream is not None and view.stream is not stream):
+                    return None
+                items[place], stream = view, view.stream
+        except (PortaGPUError, IndexError):
+            return None  # the launch says what is wrong
+        assert stream
+        arrays = [item for item in items if type(item) is DeviceNDArray]
+        if any(item._buffer is None for item in arrays):
+            return None
+        places = [(item._buffer, item.offset if item.layout != "A" else 0) for item in arrays]
+        return None if stream.context.driver.may_overlap(places) else (stream, tuple(items))
+
+    def _launch(self, stream: Any, tokens: tuple[Any, ...], args: tuple[Any, ...]) -> bool:
         """Launch with arguments that have tokens; False where the launch must be looked at anew."""
         compiled = self._compiled()
         if compiled is None:
@@ -144,6 +188,13 @@ def plan_of(
     ``constants`` are the places of compile-time arguments: the plan holds for these very values. None where a launch
     must look at its context, at values, or at what is neither an array nor a number, nor a tuple of these.
     """
+    borrows = tuple(n for n, value in enumerate(args) if isinstance(value, foreign.arrays))
+    if borrows:
+        views = [borrowed_view(value) if n in borrows else value for n, value in enumerate(args)]
+        arrays = [view for view in views if isinstance(view, DeviceNDArray)]
+        if any(views[n] is None for n in borrows) or may_overlap(arrays):
+            return None
+        args = tuple(views)
     kernel_source = overload.kernel_source
     if kernel_source.faults or kernel_source.cooperative or kernel_source.prints:
         return None
@@ -172,4 +223,4 @@ def plan_of(
     ]
     found.names.update(helpers)
     exec(compile("\n".join(lines), "<portagpu plan>", "exec"), found.names)
-    return Plan(overload.compiled, shape, found.names["tokens"], found.names["extract"])
+    return Plan(overload.compiled, shape, found.names["tokens"], found.names["extract"], borrows)

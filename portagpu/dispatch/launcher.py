@@ -16,6 +16,7 @@ from portagpu.dispatch.work_counts import Countable, count_work
 from portagpu.errors import CudaAPIError, KernelError, LaunchConfigError, LaunchError
 from portagpu.package_stamp import is_of_package
 from portagpu.runtime.arrays.host_memory import finished
+from portagpu.runtime.arrays.lending import lent_now
 from portagpu.runtime.execution.context import Context, context_of
 from portagpu.runtime.execution.stream import enqueuing
 from portagpu.runtime.host_arguments import HostWork
@@ -90,10 +91,8 @@ class Configured(Generic[P]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> None:
         """Launch the kernel."""
         plan = self._plan
-        if plan is not None and not kwargs:
-            tokens = plan.tokens(args)
-            if tokens is not None and not self._dispatcher.extensions and plan.launch(self._stream, tokens, args):
-                return
+        if plan is not None and not kwargs and not self._dispatcher.extensions and plan.again(self._stream, args):
+            return
         try:
             self._launch(args, kwargs)
         except (KernelError, LaunchError) as error:
@@ -118,7 +117,8 @@ class Configured(Generic[P]):
     def _launch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         dispatcher = self._dispatcher
         given = dispatcher.bind_arguments(args, kwargs)
-        args = dispatcher.adopt(given)
+        lent = lent_now(self._stream)
+        args = dispatcher.adopt(given, lent)
         stream, others = place(args, self._stream)
         context = context_of(stream)
         after: list[Callable[[], None]] = []
@@ -126,6 +126,8 @@ class Configured(Generic[P]):
             args, after = extend(tuple(dispatcher.extensions), args, stream)
         work = HostWork(args)
         work.after += after
+        if lent:  # its owner looks at the memory when the launch returns
+            work.after.append(stream.synchronize)
         prepared = dispatcher.prepare(args, context, stream, work)
         overload = dispatcher.overload(prepared, self.shape, context)
         shape = self.shape.fused(overload.kernel_source.fused)
@@ -151,13 +153,13 @@ class Configured(Generic[P]):
             for other in others:
                 other.wait_stream(stream)
             work.finish()
-        if not dispatcher.extensions:
+        if not dispatcher.extensions and not lent:
             self._follow(given, prepared, overload)
 
     def _follow(self, given: tuple[Any, ...], prepared: tuple[Any, ...], overload: Overload) -> None:
         """Take the plan for launches with arguments like these from now on."""
         plan = self._plans.get(overload.compiled.key)
-        if plan is None or plan.tokens(given) is None:
+        if plan is None or not plan.takes(given):
             source = self._dispatcher.source
             constants = frozenset(n for n, name in enumerate(source.parameters) if name in source.constexpr)
             # where a parameter takes the rest, what is given differs from what it is bound to

@@ -21,6 +21,7 @@ def lower_kernel(
     fast: bool = False,
     bounds: bool = False,
     block_dim: tuple[int, int, int] | None = None,
+    cluster: tuple[int, int, int] | None = None,
     launch: GridShape | None = None,
     dependencies: Dependencies | None = None,
     passes: tuple[Pass, ...] = PIPELINE,
@@ -42,6 +43,7 @@ def lower_kernel(
             fast=fast,
             bounds=bounds,
             block_dim=block_dim,
+            cluster=cluster,
             checks_end=checks_end,
             dependencies=dependencies,
         )

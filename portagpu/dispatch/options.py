@@ -37,6 +37,7 @@ class JitKeywords(TypedDict, total=False):
     boundscheck: bool | None
     opt: bool | None
     block_dim: SupportsIndex | Sequence[SupportsIndex] | None
+    cluster: SupportsIndex | Sequence[SupportsIndex] | None
     max_registers: int | None
     extensions: Sequence[Any] | None
     source: str | None
@@ -74,6 +75,7 @@ class JitOptions:
     boundscheck: bool = False
     opt: bool = True
     block_dim: Extent | None = None
+    cluster: Extent | None = None  # blocks that run together, where they are more than one
     max_registers: int | None = None
     subgroup_size: int | None = None  # threads of the kernel's subgroups
     extensions: tuple[Any, ...] = ()
@@ -119,6 +121,7 @@ class JitOptions:
             boundscheck=_given(options.get("boundscheck"), boundscheck),
             opt=bool(options.get("opt", True)),
             block_dim=None if block is None else extent(block, "block_dim"),
+            cluster=_cluster(options.get("cluster")),
             max_registers=registers,
             subgroup_size=size,
             extensions=_extensions(options.get("extensions")),
@@ -128,6 +131,12 @@ class JitOptions:
     def build_options(self, context: Context, source: str = "") -> tuple[str, ...]:
         """Options for the driver's compiler, for this text."""
         return context.backend.build_options(self, context.capabilities, source)
+
+
+def _cluster(value: Any) -> Extent | None:
+    """Blocks of a cluster along x, y, z; None for one block, which every device has."""
+    found = None if value is None else extent(value, "cluster")
+    return None if found == (1, 1, 1) else found
 
 
 def _given(option: Any, default: bool) -> bool:

@@ -19,8 +19,8 @@ from portagpu.types import Type
 Key = tuple[Any, ...]
 
 
-class OpenCLSources(dict[Key, str]):
-    """OpenCL C of a kernel by signature; printing shows the text."""
+class SourcesBySignature(dict[Key, str]):
+    """Generated text of a kernel by signature; printing shows the text."""
 
     def __str__(self) -> str:
         return "\n".join(f"// ---- {shown(key)}\n{text}" for key, text in self.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -41,7 +42,7 @@ class Countable(Protocol):
         """Positional arguments, with defaults."""
         ...
 
-    def adopt(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def adopt(self, args: tuple[Any, ...], lent: Mapping[int, DeviceNDArray] | None = None) -> tuple[Any, ...]:
         """Arguments whose other libraries' arrays are NumPy arrays of the same memory."""
         ...
 

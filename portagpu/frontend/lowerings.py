@@ -14,6 +14,7 @@ from portagpu.frontend.intrinsics import (
     barriers,
     bulk_copies,
     cache_hints,
+    clusters,
     cooperative,
     dot_product,
     indices,
@@ -43,8 +44,8 @@ from portagpu.frontend.library.libdevice import compound, fp16, native
 from portagpu.frontend.operations import complex_numbers, number_methods
 
 REGISTERED = (
-    *(arithmetic, async_copies, atomics, barriers, bulk_copies, cache_hints, cooperative, dot_product, indices),
-    *(matrix_units, memory, prefetch, subgroup_matrix, subgroups, vector_memory, warp),
+    *(arithmetic, async_copies, atomics, barriers, bulk_copies, cache_hints, clusters, cooperative),
+    *(dot_product, indices, matrix_units, memory, prefetch, subgroup_matrix, subgroups, vector_memory, warp),
     *(array_methods, array_ufuncs, builtins, cmath, floats, integers, number_tests, operators, printing, rounding),
     *(selection, type_tests, compound, fp16, native),
     *(slice_objects, complex_numbers, number_methods),

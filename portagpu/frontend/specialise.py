@@ -14,6 +14,7 @@ from portagpu.frontend.core.exceptions import hidden_parameters, prologue
 from portagpu.frontend.core.operators import ring
 from portagpu.frontend.core.state import FunctionState, ProgramState
 from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, Value
+from portagpu.frontend.intrinsics.clusters import check_cluster
 from portagpu.frontend.lowerings import REGISTERED as REGISTERED
 from portagpu.frontend.source.capture import FunctionSource
 from portagpu.frontend.source.dependencies import Dependencies
@@ -50,15 +51,17 @@ def specialise(
     fast: bool = False,
     bounds: bool = False,
     block_dim: tuple[int, int, int] | None = None,
+    cluster: tuple[int, int, int] | None = None,
     checks_end: bool = True,
     dependencies: Dependencies | None = None,
 ) -> Program:
     """Lower a kernel for the given argument types: typed IR, which the passes of a device come after.
 
-    ``wide_index`` asks for 64-bit subscripts, ``debug`` for exceptions, ``fast`` for none where float32 numbers
-    are divided by zero, ``bounds`` for checks of subscripts. ``checks_end``: a thread whose check fails ends there;
-    else it reports, and goes on with a subscript inside the array. ``dependencies`` records what is read of the program
-    around the kernel. Raises subclasses of `portagpu.errors.KernelError`.
+    ``wide_index`` asks for 64-bit subscripts, ``debug`` for exceptions, ``fast`` for none where float32 numbers are
+    divided by zero, ``bounds`` for checks of subscripts. ``cluster``: blocks that run together. ``checks_end``: a
+    thread whose check fails ends there; else it reports, and goes on with a subscript inside the array.
+    ``dependencies`` records what is read of the program around the kernel.
+    Raises subclasses of `portagpu.errors.KernelError`.
     """
     state = ProgramState(
         caps,
@@ -68,6 +71,7 @@ def specialise(
         fast=fast,
         bounds=bounds,
         checks_end=checks_end,
+        cluster=cluster,
         dependencies=dependencies,
     )
     return _lower(state, source, arguments, block_dim)
@@ -91,6 +95,7 @@ def _lower(
     block_dim: tuple[int, int, int] | None,
 ) -> Program:
     ctx = FunctionState(program, source, is_kernel=True)
+    check_cluster(ctx)
     own = program.unique(source.name)  # before any device function of that name
     with ctx.nested() as body:
         for position, (name, kind) in enumerate(zip(source.parameters, arguments, strict=True)):
@@ -116,6 +121,7 @@ def _lower(
         wide_index=program.wide_index,
         block_dim=block_dim,
         dynamic_shared=program.dynamic_shared,
+        cluster=program.cluster,
         cooperative=program.cooperative,
         faults=tuple(program.faults.values()),
         remarks=tuple(program.remarks.values()),

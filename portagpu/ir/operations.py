@@ -267,6 +267,19 @@ OPERATIONS: dict[str, NamedOperation] = {
             "syncthreads_or": "The barrier, and whether any thread's condition holds: an int32.",
         },
     ),
+    # clusters of blocks, whose shared memory its blocks reach
+    **_named(
+        "",
+        {
+            "cluster_arrive": "Tell the cluster's blocks that this thread is here; with what it wrote.",
+            "cluster_rank": "The block's number in its cluster: an int32.",
+            "cluster_sync": "Wait for all threads of the cluster, and see what they wrote.",
+            "cluster_wait": "Wait for all threads of the cluster that were told of.",
+        },
+    ),
+    **_named("place rank", {"map_shared_rank": "A pointer to shared memory as one to that of the block of a rank."}),
+    **_named("place", {"cluster_load": "The element in a block's shared memory."}),
+    **_named("place value", {"cluster_store": "Set an element in a block's shared memory."}),
     **_named("cells?", {"grid_sync": "Wait for all blocks: through cells, after the pass grid_barriers."}),
     **_named("ns", {"nanosleep": "Pause for about so many nanoseconds."}),
     # warps of 32 threads: `mask` says which take part
@@ -361,6 +374,7 @@ INSTRUCTIONS: dict[str, NamedOperation] = {
         {
             "async_copy_commit": "Close a group of copies.",
             "async_copy_wait": "Wait until only (n) groups of copies are under way.",
+            "fence_mbarrier_init": "Let the cluster's blocks see barriers that were made.",
             "fence_proxy_async": "Let bulk copies and matrix units see what threads wrote to shared memory.",
             "setmaxnreg": "(increase, count): change the registers of a thread.",
             "tensor_map_release": "Let others see a tensor map that was written.",
@@ -379,13 +393,18 @@ INSTRUCTIONS: dict[str, NamedOperation] = {
         {"wgmma": "(n, dtype, a in registers, adds or None, transposes): results += a @ b, of four warps."},
     ),
     **_named("barrier", {"mbarrier_arrive": "Arrive at a barrier in shared memory."}),
+    **_named("barrier", {"mbarrier_arrive_cluster": "Arrive at a barrier of a block of the cluster."}),
     **_named("barrier bytes", {"mbarrier_arrive_expect_tx": "Arrive, and have it wait for so many bytes, too."}),
     **_named("barrier count", {"mbarrier_init": "Make a barrier for so many arrivals."}),
-    **_named("barrier parity", {"mbarrier_wait_parity": "Wait for the phase of a parity."}),
+    **_named("barrier parity", {"mbarrier_wait_parity": "(cluster): wait for the phase of a parity."}),
     **_named("map", {"tensor_map_acquire": "See a tensor map that another thread wrote."}),
     **_named("map", {"tensor_map_fix": "(field, ordinal, value): set a field of a tensor map to a constant."}),
     **_named("map value", {"tensor_map_replace": "(field, bits, ordinal): set a field of a tensor map."}),
     **_named("to map *place", {"tma_load": "(axes): begin to copy a tile to shared memory; last a barrier."}),
+    **_named(
+        "to map *place",
+        {"tma_load_multicast": "(axes): copy to several blocks of the cluster, which a mask says, behind a barrier."},
+    ),
     **_named("map *place", {"tma_store": "(axes): begin to copy a tile from shared memory, last."}),
 }
 

@@ -161,6 +161,7 @@ class Program:
     wide_index: bool  # 64-bit subscripts
     block_dim: tuple[int, int, int] | None
     dynamic_shared: bool
+    cluster: tuple[int, int, int] | None = None  # blocks that run together, whose shared memory they reach
     cooperative: bool = False  # its blocks wait for each other
     fused: GridShape | None = None  # the grid that became one work-group
     faults: tuple[KernelException, ...] = ()

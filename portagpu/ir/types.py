@@ -30,6 +30,7 @@ class Space(Enum):
     SHARED = "shared"  # of a block
     THREAD = "local"  # of one thread
     CONSTANT = "constant"
+    CLUSTER = "distributed shared"  # that of a block of the cluster
 
 
 WARP = 32  # threads of a warp, as CUDA's users count on

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from portagpu.errors import ArgumentTypeError
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import writable_view
 from portagpu.runtime.arrays.creation import to_device
-from portagpu.runtime.arrays.host_memory import SharedSpans, can_share, map_back, share_host, wrap_host
+from portagpu.runtime.arrays.host_memory import SharedSpans, can_share, is_lent, map_back, share_host, wrap_host
 from portagpu.runtime.arrays.overlap import host_range
 from portagpu.runtime.arrays.regions import HostOperand, Place, Region, bounds_of, place_of, regions_of
 from portagpu.runtime.execution.context import Context
@@ -55,7 +56,8 @@ class HostWork:
             shared = [
                 o.array
                 for o in self.operands
-                if not o.written and (self.region(o.array) is not None or self.on_device_already(o.array))
+                if not o.written
+                and (self.region(o.array) is not None or self.on_device_already(o.array) or is_lent(o.array))
             ]
             self._spans = SharedSpans(written, shared)
         return self._spans
@@ -165,7 +167,13 @@ class ArgumentWrapper:
         if self.copies_out:  # what is read only is copied: drivers' buffers over memory ask for a writable one
             shared = wrap_host(context, host, spans=work.spans)
             if shared is not None:
-                work.after.append(lambda: map_back(shared, stream))
+                work.after.append(partial(map_back, shared, stream))
+                return shared
+        elif is_lent(host):
+            shared = wrap_host(context, host, spans=work.spans, readonly=True)
+            if shared is not None:
+                if stream.synchronize not in work.after:  # its owner takes it back
+                    work.after.append(stream.synchronize)
                 return shared
         device = to_device(host, stream=stream, copy=False, context=context)
         if self.copies_in:

@@ -6,11 +6,12 @@ import importlib
 import sys
 from pathlib import Path
 
+import cards
 import sycl_devices
 import tiny
 
 _TESTS = Path(__file__).parents[1]
-DEVICES = (*tiny.records, *sycl_devices.WORKING)
+DEVICES = (*tiny.records, *cards.records, *sycl_devices.WORKING)
 
 
 def shared(path):

@@ -37,8 +37,9 @@ def test_opencl_renders_each_that_a_pass_leaves_and_no_other():
 
 def test_each_operation_without_values_is_said_to_be_of_threads_or_of_blocks():
     """Barriers below a branch are right if all threads of a block take it: `portagpu.ir.analysis.uniform`."""
-    blocks = {"blockIdx", "blockDim", "gridDim", "gridsize", "subgroup_size"}
-    orders = {n for n in OPERATIONS if n.startswith(("thread", "sync", "grid_sync", "warp_")) and n != "threadIdx"}
+    blocks = {"blockIdx", "blockDim", "gridDim", "gridsize", "subgroup_size", "cluster_rank"}
+    orders = {n for n in OPERATIONS if n.startswith(("thread", "sync", "grid_sync", "warp_", "cluster_"))}
+    orders -= {"threadIdx", "cluster_rank"}
     without = {n for n, one in OPERATIONS.items() if one.takes(0) or one.operands == ("axis",)}
     assert without - orders == blocks | PER_THREAD
 

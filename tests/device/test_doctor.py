@@ -19,7 +19,7 @@ from portagpu.backends.opencl.drivers.register import Registration
 from portagpu.backends.registry import diagnose
 from portagpu.cli.devices import devices_command
 from portagpu.cli.doctor import doctor_command, show
-from portagpu.device import DeviceRecord, DeviceType, devices, registry
+from portagpu.device import DeviceRecord, DeviceType, devices, registry, sources
 from portagpu.settings import Settings
 
 MakeDevice = Callable[..., DeviceRecord]
@@ -159,6 +159,6 @@ def test_the_commands_on_this_machine(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_devices_command_without_devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_devices", {"opencl": ()})
+    monkeypatch.setattr(registry, "_devices", {source.name: () for source in sources.registered()})
     result = CliRunner().invoke(devices_command, [])
     assert result.exit_code == 1 and "portagpu doctor" in result.output

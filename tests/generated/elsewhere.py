@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.dialect.reference import matrix_hardware
+from portagpu.dialect.reference import clusters, matrix_hardware
 
 _KERNELS = "tests/kernels/"
 _HERE = "tests/generated/"
@@ -45,6 +45,7 @@ INTRINSICS: dict[str, str] = {
     "literal_unroll": _KERNELS + "arrays/test_records.py",
     "cg.this_grid": _KERNELS + "intrinsics/test_cooperative.py",
     "cg.this_grid().sync": _KERNELS + "intrinsics/test_cooperative.py",
+    **dict.fromkeys(clusters.ENTRIES, _KERNELS + "intrinsics/test_clusters.py"),
 }
 FUNCTIONS: dict[Any, str] = {
     print: _KERNELS + "syntax/test_print.py",

@@ -1,4 +1,4 @@
-"""Generated OpenCL C of some kernels for a fixed device; ``PORTAGPU_UPDATE_GOLDEN=1 pytest tests/golden`` renews it."""
+"""Generated text of some kernels for a fixed device; ``PORTAGPU_UPDATE_GOLDEN=1 pytest tests/golden`` renews it."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import golden_kernels
 import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.backends import registry
 from portagpu.device.capabilities import DeviceType
 from portagpu.dispatch.lowering import lower_kernel
-from portagpu.dtypes import FLOAT32, FLOAT64, INT32
+from portagpu.dtypes import BFLOAT16, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT32, UINT32
 from portagpu.ir.types import PYFLOAT, PYINT, ArrayType, ConstantType, Layout, Scalar, TupleType
 from portagpu.ir.verify import verify
 from portagpu.types.record_layout import Record
 from tools.profiles import CPU
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 UPDATE = os.environ.get("PORTAGPU_UPDATE_GOLDEN") == "1"
 
 CAPABILITIES = replace(  # of a small GPU that has no extension but float64
@@ -50,7 +50,7 @@ def array(dtype, ndim, layout=Layout.C):
 
 
 def example(name, kernel):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, HERE.parents[1] / "examples" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return getattr(module, kernel)
@@ -126,17 +126,28 @@ CASES = {
     "heat_equation": lambda: (heat_equation, (array(FLOAT64, 1), PYINT, PYFLOAT)),
     "gemm_tiles": small_tiles,
     "records": records,
+    "numbers": lambda: (
+        golden_kernels.numbers,
+        (array(COMPLEX64, 1), array(FLOAT16, 1), array(BFLOAT16, 1), array(FLOAT32, 1), array(INT32, 1)),
+    ),
+    "effects": lambda: (golden_kernels.effects, (array(UINT32, 1), array(FLOAT32, 1), array(FLOAT32, 1))),
 }
 
 
+# of what one more kernel needs
+HALVES = {"fp16": True, "fp16_functions": True, "extensions": frozenset({"cl_khr_fp64", "cl_khr_fp16"})}
+
+
+@pytest.mark.parametrize(("backend", "ending"), [("opencl", "cl"), ("sycl", "cpp")])
 @pytest.mark.parametrize("wide", [False, True], ids=["32-bit", "64-bit"])
 @pytest.mark.parametrize("name", CASES)
-def test_generated_code(name, wide):
+def test_generated_code(name, wide, backend, ending):
     kernel, types = CASES[name]()
-    program = lower_kernel(kernel.source, types, CAPABILITIES, wide_index=wide)
+    capabilities = replace(CAPABILITIES, **HALVES) if name == "numbers" else CAPABILITIES
+    program = lower_kernel(kernel.source, types, capabilities, wide_index=wide)
     verify(program)
-    found = generate(program, CAPABILITIES).source
-    path = HERE / f"{name}{'_wide' if wide else ''}.cl"
+    found = registry.named(backend).render(program, capabilities).source
+    path = HERE / f"{name}{'_wide' if wide else ''}.{ending}"
     if UPDATE:
         path.write_text(found, encoding="utf-8")
     assert found == path.read_text(encoding="utf-8"), "PORTAGPU_UPDATE_GOLDEN=1 accepts the change"

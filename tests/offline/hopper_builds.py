@@ -48,8 +48,10 @@ def assembled(source, threads, folder):
     (folder / "kernel.cl").write_text(_BUILTIN + source)
     made = folder / "kernel.ptx"
     subprocess.run([clang, *_CLANG, "-o", made, folder / "kernel.cl"], check=True)
-    limits = rb")\n.maxntid %d, 1, 1\n.minnctapersm 1\n{" % threads
-    made.write_bytes(re.sub(rb"\)\s*\n\{", limits, architecture_ptx.unmarked(made.read_bytes()), count=1))
+    limits = rb")\n.maxntid %d, 1, 1\n.minnctapersm 1\n" % threads
+    made.write_bytes(
+        re.sub(rb"\)\s*\n(?=\{|\.explicit)", limits, architecture_ptx.unmarked(made.read_bytes(), source), count=1)
+    )
     command = [assembler, "-v", "-arch", "sm_90a", "-o", folder / "kernel.cubin", made]
     return subprocess.run(command, check=True, capture_output=True, text=True).stderr
 

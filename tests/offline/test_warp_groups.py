@@ -7,13 +7,30 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hopper_builds import assembled, source_of
+from hopper_builds import assembled, launches_of, source_of
 
 from portagpu import cuda
+from portagpu.blas.gemm.core.interface import Product
 from portagpu.blas.gemm.core.kernel_arguments import Extents, Factors, Parts
 from portagpu.blas.gemm.kernels.split_k import fan_of, levels_of
 from portagpu.blas.gemm.variants.wgmma.kernels import Mapped
 from portagpu.blas.gemm.variants.wgmma.register_kernels import AcrossPlan, multiply_across
+from portagpu.blas.gemm.variants.wgmma.register_variant import WarpgroupConfig
+from portagpu.blas.gemm.variants.wgmma.variant import WarpgroupVariant
+
+
+@pytest.mark.parametrize("tile_m, tile_n, stages, consumers, along", [(128, 256, 4, 2, False), (128, 192, 4, 2, True)])
+def test_registers_of_clusters(tmp_path, monkeypatch, tile_m, tile_n, stages, consumers, along):
+    config = WarpgroupConfig(
+        tile_m=tile_m, tile_n=tile_n, stages=stages, consumers=consumers, group=8, splits=1, cluster=2
+    )
+    a, c = (cuda.device_array((512, 512), np.float16) for _ in range(2))
+    b = cuda.device_array((512, 512), np.float16, order="F" if along else "C")
+    product = Product(a=a, b=b, c=c, stream=cuda.default_stream())
+    ((kernel, _, given),) = launches_of(lambda: WarpgroupVariant().run(config, product), monkeypatch)[-1:]
+    said = assembled(source_of(kernel, given, config.threads), config.threads, tmp_path)
+    assert "serialized" not in said and "setmaxnreg' ignored" not in said
+    assert "0 bytes spill stores, 0 bytes spill loads" in said
 
 
 @pytest.mark.in_turn(4)

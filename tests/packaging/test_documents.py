@@ -29,12 +29,12 @@ DOCUMENTS = [
 ]
 TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in DOCUMENTS}
 BLOCK = re.compile(r"^(?P<fence>```+)(?P<language>[^\n`]*)\n(?P<code>.*?)^(?P=fence)$", re.S | re.M)
-# (document, name of the exception or "", program, what it prints or None)
+# (document, name of the exception or "", program, what it prints or None, package that it needs or None)
 PROGRAMS = [
-    (name, found["error"] or "", found["code"], found["prints"])
+    (name, found["error"] or "", found["code"], found["prints"], found["needs"])
     for name in TEXTS
     for found in re.finditer(
-        r"^(?:<!-- raises (?P<error>\w+) -->\n)?```python\n(?P<code>.*?)^```\n"
+        r"^(?:<!-- needs (?P<needs>\w+) -->\n)?(?:<!-- raises (?P<error>\w+) -->\n)?```python\n(?P<code>.*?)^```\n"
         r"(?:\n<!-- prints -->\n```text\n(?P<prints>.*?)^```$)?",
         TEXTS[name],
         re.S | re.M,
@@ -48,7 +48,7 @@ COMMANDS = sorted({c.strip() for name, text in TEXTS.items() if name != "docs/cl
 
 def test_there_is_something_to_check():
     assert len(PROGRAMS) >= 20 and len(COMMANDS) >= 10
-    assert sum(prints is not None for *_, prints in PROGRAMS) >= 5
+    assert sum(prints is not None for *_, prints, _ in PROGRAMS) >= 5
 
 
 def test_every_block_is_of_a_known_kind():
@@ -59,7 +59,8 @@ def test_every_block_is_of_a_known_kind():
     prose = {name: BLOCK.sub("", text) for name, text in TEXTS.items()}
     assert not {name: found for name, text in prose.items() if (found := indented.findall(text))}
     marks = sum(text.count("<!-- raises ") + text.count("<!-- prints -->") for text in TEXTS.values())
-    marked = sum(bool(error) + (prints is not None) for _, error, _, prints in PROGRAMS)
+    marks += sum(text.count("<!-- needs ") for text in TEXTS.values())
+    marked = sum(bool(error) + (prints is not None) + (needs is not None) for _, error, _, prints, needs in PROGRAMS)
     assert marks - TEXTS["CONTRIBUTING.md"].count("`<!-- ") == marked, "a mark that stands before no program"
 
 
@@ -73,7 +74,9 @@ def test_fragments_are_python():
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
 def test_programs_run(device, number, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where files that a program writes go
-    document, error, program, prints = PROGRAMS[number]
+    document, error, program, prints, needs = PROGRAMS[number]
+    if needs is not None:
+        pytest.importorskip(needs)
     path = tmp_path / "program.py"
     path.write_text(program, encoding="utf-8")
     printed = io.StringIO()

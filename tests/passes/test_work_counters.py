@@ -60,7 +60,16 @@ def test_counted_programs_are_programs(touched):
 
 
 def test_every_operation_is_known():
-    known = {*_OF_OPERATIONS, *_FREE, *_LOADS, *_STORES, "volatile_load", "volatile_store"}
+    known = {
+        *_OF_OPERATIONS,
+        *_FREE,
+        *_LOADS,
+        *_STORES,
+        "volatile_load",
+        "volatile_store",
+        "cluster_load",
+        "cluster_store",
+    }
     known |= {"subgroup_block_read", "subgroup_block_write"}
     prefixes = ("atomic_", "copy_", "mfma", "wmma", "mad_")
     assert [name for name in OPERATIONS if name not in known and not name.startswith(prefixes)] == []

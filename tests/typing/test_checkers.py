@@ -22,6 +22,9 @@ CONFIGURATION = """\
 strict = true
 [mypy-portagpu.*]
 follow_imports = silent
+[mypy-torch.*,jax.*]
+follow_imports = skip
+ignore_missing_imports = true
 """
 # modules whose names programs import
 MODULES = (

@@ -10,7 +10,13 @@ from portagpu.dtypes import DType
 from portagpu.ir.nodes import BinaryOp, CompareOp, LogicalOp
 from portagpu.ir.types import Element, Pointer, Scalar, Space, Struct, Type, Vector, Void
 
-SPACE_WORDS = {Space.GLOBAL: "global", Space.SHARED: "local", Space.THREAD: "private", Space.CONSTANT: "constant"}
+SPACE_WORDS = {
+    Space.GLOBAL: "global",
+    Space.SHARED: "local",
+    Space.THREAD: "private",
+    Space.CONSTANT: "constant",
+    Space.CLUSTER: "cluster",
+}
 """Address spaces in generated names."""
 OPERATORS: dict[BinaryOp | CompareOp | LogicalOp, str] = {
     BinaryOp.ADD: "+",

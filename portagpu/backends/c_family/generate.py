@@ -87,6 +87,7 @@ def generate(
         static_shared=static_shared,
         findings=findings(program) if caps.device_type is DeviceType.GPU else (),
         block_dim=program.block_dim,
+        cluster=program.cluster,
         cooperative=program.cooperative,
         fused=program.fused,
         max_threads=next((a.shape[1] for a in program.shared if a.name == WARP_VALUES), None),

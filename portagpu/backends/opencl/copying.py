@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
 
-from portagpu.backends.base import Enqueue, LaunchSizes, Strided
+from portagpu.backends.base import Driver, LaunchSizes, Strided
 from portagpu.backends.opencl.codegen.rendering import render
 from portagpu.device.capabilities import Capabilities, DeviceType
 
@@ -29,9 +28,14 @@ class CopyView:
 
 
 def strided_copy(
-    source: Strided, target: Strided, build: Callable[[str], Any], caps: Capabilities, enqueue: Enqueue
+    source: Strided, target: Strided, build: Callable[[str], Any], driver: Driver
 ) -> Callable[[Any, Any, Any], None]:
-    """What copies elements as between two views of one shape and dtype, given a queue and both memories."""
+    """What copies elements as between two views of one shape and dtype, given a queue and both memories.
+
+    ``driver``: one that takes OpenCL C.
+    """
+    caps, enqueue = driver.device.capabilities, driver.enqueue
+    assert caps is not None
     unit = next(u for u in (8, 4, 2, 1) if all(_divides(u, view) for view in (source, target)))
     ndim = len(target.shape)
     view = CopyView(type=_UNITS[unit], units=target.dtype.itemsize // unit, axes=tuple(range(max(1, ndim))))
@@ -42,6 +46,7 @@ def strided_copy(
     for extent, step, to_step in zip(target.shape or (1,), source.strides or (0,), target.strides or (0,), strict=True):
         numbers += [np.int64(extent), np.int64(step // unit), np.int64(to_step // unit)]
 
+    types = (None, None, *[np.dtype(np.int64)] * len(numbers))
     sizes = LaunchSizes(*_spread(columns, lines, caps))
     free: list[Any] = []  # kernel objects, which take the driver long to make; one serves one caller at a time
 
@@ -49,7 +54,7 @@ def strided_copy(
         try:
             kernel = free.pop()
         except IndexError:
-            kernel = cl.Kernel(program, "copy_strided")
+            kernel = driver.kernel(program, "copy_strided", types)
             kernel.set_args(from_, into, *numbers)
         kernel.set_arg(0, from_)
         kernel.set_arg(1, into)

@@ -31,7 +31,6 @@ class OpenCLDriver(Driver):
         self._native_device: cl.Device = device.native
         self._key = backend.key_of(context, device.native)
         self._is_cpu = device.capabilities.device_type is DeviceType.CPU
-        self._capabilities = device.capabilities
         self._enqueue = enqueue_on(device.capabilities)
         self._copy = copy_on(device.capabilities)
 
@@ -132,7 +131,7 @@ class OpenCLDriver(Driver):
         self, source: Strided, target: Strided, build: Callable[[str], Any]
     ) -> Callable[[Any, Any, Any], None]:
         """By a kernel."""
-        return strided_copy(source, target, build, self._capabilities, self._enqueue)
+        return strided_copy(source, target, build, self)
 
     # memory of the host ---------------------------------------------------------------------------------------------
 

@@ -38,21 +38,24 @@ def compiled(
         found = _compiled_apart(context, device, source, options, remarks)
         if found is not None:
             return found
-    raw = _without_header(context, device, source, (*options, *remarks))
-    if raw is None:
-        raw = _cl._Program(context, source)
-        try:
-            build_quietly(raw, (*options, *remarks))
-        except cl.Error as error:
-            if getattr(error, "code", None) != _BUILD_FAILURE:
-                raise
-            raise _build_error(error, log_of(raw, device), source) from error
+    raw = _built(context, device, source, (*options, *remarks))
     if architecture_ptx.is_marked(source):
         raw = _unmarked(context, device, raw, options, source)
         said = log_of(raw, device).strip() if remarks else None
     else:
         said = (log_of(raw, device).strip() if remarks else "") or None  # nothing: the driver had it in a cache
     return Built(program=cl.Program(raw), said=said)
+
+
+def text_of(context: cl.Context, device: DeviceRecord, source: str, options: tuple[str, ...]) -> str:
+    """What a driver whose binaries are its own intermediate text makes of a program, marked instructions made real.
+
+    Raises `BuildError` where the compiler refuses the program.
+    """
+    text = bytes(_built(context, device, source, options).get_info(cl.program_info.BINARIES)[0])
+    if architecture_ptx.is_marked(source):
+        text = architecture_ptx.unmarked(text, source)
+    return text.decode("latin1").rstrip("\0")
 
 
 def loaded(context: cl.Context, device: DeviceRecord, binary: bytes, options: tuple[str, ...]) -> cl.Program:
@@ -99,6 +102,21 @@ def log_of(program: Any, device: DeviceRecord) -> str:
         return str(program.get_build_info(device.native, cl.program_build_info.LOG))
     except cl.Error:
         return ""
+
+
+def _built(context: cl.Context, device: DeviceRecord, source: str, options: tuple[str, ...]) -> Any:
+    """The program as the driver builds it, without its header where it is not needed. Raises `BuildError`."""
+    raw = _without_header(context, device, source, options)
+    if raw is not None:
+        return raw
+    raw = _cl._Program(context, source)
+    try:
+        build_quietly(raw, options)
+    except cl.Error as error:
+        if getattr(error, "code", None) != _BUILD_FAILURE:
+            raise
+        raise _build_error(error, log_of(raw, device), source) from error
+    return raw
 
 
 def _without_header(context: cl.Context, device: DeviceRecord, source: str, options: tuple[str, ...]) -> Any:
@@ -160,7 +178,7 @@ def _by_hand(source: str) -> str:
 
 def _unmarked(context: cl.Context, device: DeviceRecord, program: Any, options: tuple[str, ...], source: str) -> Any:
     """The program with instructions that the driver takes in its own text only (see `architecture_ptx`)."""
-    text = architecture_ptx.unmarked(bytes(program.get_info(cl.program_info.BINARIES)[0]))
+    text = architecture_ptx.unmarked(bytes(program.get_info(cl.program_info.BINARIES)[0]), source)
     raw = _cl._Program(context, [device.native], [text])
     try:
         build_quietly(raw, options)

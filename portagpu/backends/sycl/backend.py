@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from portagpu.backends.base import Backend, CompilerOptions, Driver, ForeignArray, Strided
 from portagpu.backends.diagnosis import DriverReport
 from portagpu.backends.source import KernelSource
@@ -32,8 +34,9 @@ class Sycl(Backend):
 
     name = discovery.NAME
     title = "SYCL"
-    to_install = f"{INSTALL} brings a CPU driver"
+    language = "SYCL C++"
     operations: ClassVar[frozenset[str]] = RENDERED
+    to_install = f"{INSTALL} brings a CPU driver"
     errors: ClassVar[tuple[type[Exception], ...]] = (SyclError,)
     queue_types: ClassVar[tuple[type, ...]] = (Queue, dpctl_objects.DpctlQueue)
     array_types: ClassVar[tuple[type, ...]] = (dpctl_objects.UsmArray,)
@@ -136,9 +139,9 @@ class Sycl(Backend):
         """A `dpnp.ndarray` of the same memory."""
         return dpctl_objects.library_array(queue, view)
 
-    def as_given(self, result: Strided, given: Any) -> Any:
-        """An array of the kind that was given, on its queue."""
-        return dpctl_objects.library_array(dpctl_objects.parts(library(), given).queue, result, given)
+    def empty_like(self, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """An array of the same library, on the same queue."""
+        return dpctl_objects.empty_like(array, shape, dtype)
 
     def interface(self, name: str, queue: Any, view: Strided) -> Any:
         """The USM array interface."""

@@ -228,13 +228,19 @@ def shown(queue: Queue, view: Strided) -> dict[str, Any]:
     return interface_of(view, queue.native if isinstance(queue, SharedQueue) else _own_queue(queue))
 
 
-def library_array(queue: Queue, view: Strided, like: Any = None) -> Any:
-    """An array of dpnp's on the memory of one of ours: a `dpnp.ndarray`, or a `usm_ndarray` where ``like`` is one.
+def empty_like(array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """A new array on the queue of another one: a `usm_ndarray` where that is one, else a `dpnp.ndarray`."""
+    library = _tensors() if type(array).__name__ == "usm_ndarray" else _dpnp()
+    return library.empty(shape, dtype=dtype, sycl_queue=_interface(array)["syclobj"])
+
+
+def library_array(queue: Queue, view: Strided) -> Any:
+    """A `dpnp.ndarray` on the memory of one of ours.
 
     Raises `ArgumentTypeError` where dpnp is not installed, and as `shown`.
     """
     made = _tensors().asarray(_Exported(view, shown(queue, view)))  # dpnp's own function would copy
-    return made if type(like).__name__ == "usm_ndarray" else _dpnp().asarray(made)
+    return _dpnp().asarray(made)
 
 
 def from_dlpack(exporter: Any) -> Any:

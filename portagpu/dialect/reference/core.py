@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from portagpu.dialect.reference import matrix_hardware, subgroups
+from portagpu.dialect.reference import clusters, matrix_hardware, subgroups
 from portagpu.dialect.reference.entry import ReferenceEntry, call
 
 HARDWARE = "Asynchronous copies and matrix units"
@@ -289,7 +289,7 @@ SECTIONS: dict[str, dict[str, ReferenceEntry]] = {
         "activemask": call("", "uint32", "The lanes of the warp that run here now, as bits."),
         "lanemask_lt": call("", "uint32", "The lanes below this one, as bits."),
     },
-    HARDWARE: {**matrix_hardware.ENTRIES, **subgroups.ENTRIES},
+    HARDWARE: {**matrix_hardware.ENTRIES, **clusters.ENTRIES, **subgroups.ENTRIES},
 }
 ENTRIES: dict[str, ReferenceEntry] = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
 

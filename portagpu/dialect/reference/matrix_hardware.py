@@ -94,7 +94,9 @@ ENTRIES: dict[str, ReferenceEntry] = {
     "mbarrier_init": call(
         f"{_BARRIER}; count: int", "nothing", "Makes a barrier that waits for `count` arrivals.", _MISSING
     ),
-    "mbarrier_arrive": call(_BARRIER, "nothing", "Arrives at a barrier.", _MISSING),
+    "mbarrier_arrive": call(
+        _BARRIER, "nothing", "Arrives at a barrier, also at one of `cg.this_cluster().map_shared_rank`.", _MISSING
+    ),
     "mbarrier_arrive_expect_tx": call(
         f"{_BARRIER}; bytes: int",
         "nothing",
@@ -109,10 +111,12 @@ ENTRIES: dict[str, ReferenceEntry] = {
     ),
     "tma_load": call(
         f"target: shared array; target_index: index; {_MAP}; coordinates: tuple of 1 to 5 ints;"
-        " barriers: shared uint64 array; barrier_index: int",
+        " barriers: shared uint64 array; barrier_index: int; multicast: bits of ranks = None",
         "nothing",
         "Begins a bulk copy of a tile from global to shared memory, which arrives at the barrier with its bytes;"
-        " zeros outside the array. The coordinates are those of the tile's first element. Hopper GPUs.",
+        " zeros outside the array. The coordinates are those of the tile's first element. With `multicast`, bits of"
+        " ranks, it goes to the same places of all these blocks of the cluster, and arrives at the barriers there."
+        " Hopper GPUs.",
         _ERRORS,
     ),
     "tma_store": call(

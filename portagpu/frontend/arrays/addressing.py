@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from portagpu.dtypes import FLOAT32
+from portagpu.frontend.arrays.distributed import load_distributed, store_distributed
 from portagpu.frontend.core.bfloat16 import bits_of, is_bfloat16, value_of
 from portagpu.frontend.core.convert import constant, convert
 from portagpu.frontend.core.operators import ring
@@ -23,7 +24,7 @@ from portagpu.ir.nodes import (
     Var,
     VectorLoad,
 )
-from portagpu.ir.types import BYTE, Pointer, Scalar, in_memory
+from portagpu.ir.types import BYTE, Pointer, Scalar, Space, in_memory
 from portagpu.ir.walk import all_expressions
 from portagpu.types.record_layout import Record
 
@@ -84,9 +85,13 @@ def pinned(ctx: FunctionState, array: ArrayValue) -> ArrayValue:
 def load(ctx: FunctionState, array: ArrayValue, index: Expr) -> Value:
     """The element at a flat index: a number, or a reference to a record."""
     element = array.element
+    found: Expr
     if isinstance(element, Record):
         return replace(array, base=offset_pointer(ctx, array.base, index), shape=(), strides=())
-    found = Load(array.base, index, in_memory(element), bool(array.align), span=ctx.span)
+    if array.space is Space.CLUSTER:
+        found = load_distributed(ctx, array, index)
+    else:
+        found = Load(array.base, index, in_memory(element), bool(array.align), span=ctx.span)
     return value_of(found) if is_bfloat16(element) else found
 
 
@@ -106,4 +111,7 @@ def store(ctx: FunctionState, array: ArrayValue, index: Expr, value: Value) -> N
         number: Expr = bits_of(convert(ctx, value, Scalar(FLOAT32)))
     else:
         number = convert(ctx, value, array.element)
+    if array.space is Space.CLUSTER:
+        store_distributed(ctx, array, index, number)
+        return
     ctx.emit(Store(array.base, index, number, bool(array.align), span=ctx.span))

@@ -64,6 +64,7 @@ class ProgramState:
         fast: bool = False,
         bounds: bool = False,
         checks_end: bool = True,
+        cluster: tuple[int, int, int] | None = None,
         dependencies: Dependencies | None = None,
     ) -> None:
         self.caps = caps
@@ -74,6 +75,7 @@ class ProgramState:
         self.fast = fast  # but not for float32 quotients
         self.bounds = bounds  # subscripts are checked
         self.checks_end = checks_end  # a thread whose subscript or divisor is wrong ends there
+        self.cluster = cluster  # blocks that run together, where they are more than one
         self.faults: dict[Any, KernelException] = {}
         self.remarks: dict[Any, Remark] = {}  # by what and where: functions are lowered for each kind of call
         self.index_type: Scalar = LONG if wide_index else INT

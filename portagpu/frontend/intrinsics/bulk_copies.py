@@ -5,11 +5,12 @@ PTX ISA: "Data movement and conversion instructions: cp.async.bulk.tensor", "mba
 
 from __future__ import annotations
 
+from portagpu.dtypes import UINT16
 from portagpu.errors import KernelTypeError, KernelValueError
 from portagpu.frontend.core.convert import describe
 from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
-from portagpu.frontend.core.values import Const, Value
+from portagpu.frontend.core.values import ArrayValue, Const, Value
 from portagpu.frontend.intrinsics.instructions import (
     UINT,
     ULONG,
@@ -18,12 +19,13 @@ from portagpu.frontend.intrinsics.instructions import (
     emit_instruction,
     global_address,
     number,
+    place_of,
     require_architecture,
     require_target,
     shared_address,
 )
 from portagpu.frontend.operations.environment import index_items
-from portagpu.ir.nodes import Expr
+from portagpu.ir.nodes import Expr, Operation
 from portagpu.ir.types import Scalar, Space
 
 _HINT = "copy with cuda.pipeline_memcpy_async, which works everywhere"
@@ -39,6 +41,16 @@ def _barrier(ctx: FunctionState, name: str, array: Value, index: Value) -> Expr:
             kind=KernelTypeError,
         )
     return shared_address(ctx, name, "the barrier", array, index)
+
+
+def _somewhere(ctx: FunctionState, name: str, array: Value, index: Value) -> Expr:
+    """The address of a barrier in distributed shared memory."""
+    assert isinstance(array, ArrayValue)
+    if not isinstance(array.element, Scalar) or array.element.dtype.name not in ("uint64", "int64"):
+        ctx.fail(
+            f"a barrier of cuda.{name} is an element of uint64, not of {describe(ctx, array)}", kind=KernelTypeError
+        )
+    return Operation("shared_address", (place_of(ctx, array, index),), UINT, effect=True, span=ctx.span)
 
 
 @intrinsic("shared_address")
@@ -62,6 +74,8 @@ def _mbarrier_arrive(ctx: FunctionState, site: Call) -> Value:
     name = "mbarrier_arrive"
     array, index = site.bind(ctx, f"cuda.{name}", "barriers", "index")
     require_target(ctx, name, _HOPPER, _HINT)
+    if isinstance(array, ArrayValue) and array.space is Space.CLUSTER:
+        return emit_instruction(ctx, "mbarrier_arrive_cluster", operands=(_somewhere(ctx, name, array, index),))
     return emit_instruction(ctx, name, operands=(_barrier(ctx, name, array, index),))
 
 
@@ -80,7 +94,7 @@ def _mbarrier_wait_parity(ctx: FunctionState, site: Call) -> Value:
     array, index, parity = site.bind(ctx, f"cuda.{name}", "barriers", "index", "parity")
     require_target(ctx, name, _HOPPER, _HINT)
     operands = (_barrier(ctx, name, array, index), number(ctx, name, "the parity", parity, UINT))
-    return emit_instruction(ctx, name, operands=operands)
+    return emit_instruction(ctx, name, ctx.program.cluster is not None, operands=operands)
 
 
 @intrinsic("barrier_sync")
@@ -110,17 +124,22 @@ def _coordinates(ctx: FunctionState, name: str, place: Value) -> list[Expr]:
 @intrinsic("tma_load")
 def _tma_load(ctx: FunctionState, site: Call) -> Value:
     name = "tma_load"
-    to, index, tensor_map, which, place, barriers, barrier = site.bind(
+    to, index, tensor_map, which, place, barriers, barrier, mask = site.bind(
         ctx,
         f"cuda.{name}",
         *("target", "target_index", "tensor_maps", "map_index", "coordinates", "barriers", "barrier_index"),
+        multicast=Const(None),
     )
     require_target(ctx, name, _HOPPER, _HINT)
     here = shared_address(ctx, name, "the target", to, index)
     described = global_address(ctx, name, "the tensor map", tensor_map, which)
     where = _coordinates(ctx, name, place)
     signal = _barrier(ctx, name, barriers, barrier)
-    return emit_instruction(ctx, name, len(where), operands=(here, described, *where, signal))
+    operands = (here, described, *where, signal)
+    if isinstance(mask, Const) and mask.value is None:
+        return emit_instruction(ctx, name, len(where), operands=operands)
+    to_whom = number(ctx, name, "the ranks", mask, Scalar(UINT16))
+    return emit_instruction(ctx, "tma_load_multicast", len(where), operands=(*operands, to_whom))
 
 
 @intrinsic("tma_store")

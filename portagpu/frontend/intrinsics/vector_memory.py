@@ -13,7 +13,7 @@ from portagpu.frontend.core.values import ArrayValue, Const, Value
 from portagpu.frontend.intrinsics.atomics import refuse_packed
 from portagpu.frontend.operations.environment import index_items
 from portagpu.ir.nodes import Expr, VectorLoad, VectorStore
-from portagpu.ir.types import Scalar, Vector, in_memory
+from portagpu.ir.types import Scalar, Space, Vector, in_memory
 from portagpu.types.record_layout import Record
 
 
@@ -22,6 +22,8 @@ def vector_place(ctx: FunctionState, name: str, array: Value, index: Value) -> t
     if not isinstance(array, ArrayValue) or isinstance(array.element, Vector | Record):
         ctx.fail(f"{name} works on an array of numbers, not {describe(ctx, array)}")
     refuse_packed(ctx, name, array)
+    if array.space is Space.CLUSTER:
+        ctx.fail(f"{name} works on this block's memory, not on {array.describe()}", hint="read and write elements")
     last = array.strides[-1] if array.ndim else None
     if getattr(last, "value", None) != 1:
         ctx.fail(

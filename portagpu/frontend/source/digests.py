@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol
 import numpy as np
 
 from portagpu import dtypes
-from portagpu.dialect.names import ConstExpr, GridGroup, Namespace
+from portagpu.dialect.names import ClusterGroup, ConstExpr, GridGroup, Namespace
 from portagpu.errors import KernelError
 from portagpu.frontend.source.callables import DeviceCallable, LibraryFunction, PythonFunction, undecorated
 from portagpu.frontend.source.capture import FunctionSource, global_value
@@ -176,7 +176,7 @@ class Digest:
             self._all("fields", [getattr(value, f.name) for f in dataclasses.fields(kind)])
         elif isinstance(value, tuple):
             self._all("items", tuple(value))
-        elif not isinstance(value, GridGroup | ConstExpr):
+        elif not isinstance(value, GridGroup | ClusterGroup | ConstExpr):
             raise Unfaithful(f"an object of {kind.__qualname__}")
 
     def _instance(self, value: Any) -> None:

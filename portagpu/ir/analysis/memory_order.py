@@ -17,7 +17,7 @@ from portagpu.ir.walk import all_expressions, all_statements, assigned, expressi
 
 _FENCES = frozenset({"threadfence", "threadfence_block", "threadfence_system", "nanosleep"})
 _EXCHANGES = frozenset({"subgroup_broadcast", "subgroup_shuffle"})
-_PREFIXES = ("atomic_", "warp_", "volatile_")
+_PREFIXES = ("atomic_", "cluster_", "warp_", "volatile_")
 _SILENT = frozenset({"warp_active"})  # says who runs, and nothing of memory
 
 

@@ -83,6 +83,7 @@ _FREE = frozenset(
         # places, barriers, exchanges between threads
         *("threadIdx", "blockIdx", "blockDim", "gridDim", "grid", "gridsize", "laneid", "nanosleep", "grid_sync"),
         *("syncthreads", "threadfence", "threadfence_block", "threadfence_system"),
+        *("cluster_arrive", "cluster_rank", "cluster_sync", "cluster_wait", "map_shared_rank"),
         *("syncthreads_and", "syncthreads_count", "syncthreads_or"),
         *(name for name in OPERATIONS if name.startswith("warp_")),
         *("subgroup_id", "subgroup_lane", "subgroup_size", "subgroup_broadcast", "subgroup_shuffle"),
@@ -94,7 +95,7 @@ _SILENT = frozenset(  # instructions
     {
         *("async_copy_commit", "async_copy_wait", "fence_proxy_async", "setmaxnreg", "wgmma_commit_group"),
         *("wgmma_fence", "wgmma_wait_group", "barrier_sync", "mbarrier_arrive", "mbarrier_init"),
-        "mbarrier_wait_parity",
+        *("mbarrier_wait_parity", "mbarrier_arrive_cluster", "fence_mbarrier_init"),
     }
 )
 _MFMA_LANES, _WARP_GROUP = 64, 4 * WARP  # threads that compute a product together
@@ -185,8 +186,9 @@ def _arithmetic(cost: Cost, kind: str, of: Type) -> None:
 
 def _access(cost: Cost, how: str, pointer: Type, size: int) -> None:
     assert isinstance(pointer, Pointer)
-    if pointer.space in (Space.GLOBAL, Space.SHARED):
-        cost.always[how, pointer.space.value] += size
+    space = Space.SHARED if pointer.space is Space.CLUSTER else pointer.space
+    if space in (Space.GLOBAL, Space.SHARED):
+        cost.always[how, space.value] += size
 
 
 def _operation(cost: Cost, expr: Operation) -> None:
@@ -200,10 +202,10 @@ def _operation(cost: Cost, expr: Operation) -> None:
         value = expr.type if name in _LOADS else expr.args[1].type
         assert place is not None
         _access(cost, "loaded" if name in _LOADS else "stored", place, _HALF * _count(value))
-    elif name in ("volatile_load", "subgroup_block_read"):
+    elif name in ("volatile_load", "cluster_load", "subgroup_block_read"):
         assert place is not None
         _access(cost, "loaded", place, _bytes_of(expr.type))
-    elif name in ("volatile_store", "subgroup_block_write"):
+    elif name in ("volatile_store", "cluster_store", "subgroup_block_write"):
         assert place is not None
         _access(cost, "stored", place, _bytes_of(expr.args[1].type))
     elif name.startswith("copy_"):

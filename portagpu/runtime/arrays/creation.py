@@ -7,15 +7,17 @@ from typing import Any, Literal
 import numpy as np
 
 from portagpu.backends.base import Memory
-from portagpu.backends.registry import foreign, owner_of
+from portagpu.backends.registry import described, foreign
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, ShapeError
 from portagpu.runtime.arrays import numpy_dispatch
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.checks import host_array
 from portagpu.runtime.arrays.cuda_array_interface import described_by, has_interface, parsed
 from portagpu.runtime.arrays.foreign import is_foreign, shared_view
+from portagpu.runtime.arrays.foreign_views import foreign_view, view_of_parts
 from portagpu.runtime.arrays.host_memory import adopt_host
 from portagpu.runtime.arrays.layout import checked_dtype, checked_shape, extent_of, strides_like, strides_of
+from portagpu.runtime.arrays.overlap import unknown_key
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.stream import Stream
 from portagpu.settings import interface_sync_wanted
@@ -92,20 +94,6 @@ def view_of(value: Any, what: str) -> Any:
     return shared_view(value, what) if is_foreign(value) else None
 
 
-def as_given(made: DeviceNDArray, a: Any, b: Any, stream: Stream) -> Any:
-    """A new array that a routine has made on a stream from two operands: as an array of the library's whose both are,
-    where their back end gives such back, and then what the library does with it comes after the routine."""
-    if not (isinstance(a, foreign.arrays) and isinstance(b, foreign.arrays)):
-        return made
-    result = made.context.backend.as_given(made, a)
-    if result is not made:
-        made.context.stop_pooling()
-        users = as_device_array(a).stream
-        if users and users is not stream:
-            users.wait_stream(stream)
-    return result
-
-
 def as_device_array(
     obj: Any, *, dtype: Any = None, shape: Any = None, context: Context | None = None, readonly: bool = False
 ) -> DeviceNDArray:
@@ -116,24 +104,10 @@ def as_device_array(
     """
     if isinstance(obj, DeviceNDArray):
         return obj
-    if has_interface(obj) or (isinstance(obj, np.ndarray) and hasattr(obj, "__cuda_array_interface__")):
-        return from_interface(obj.__cuda_array_interface__)
     if isinstance(obj, foreign.arrays):
-        where = Context.wrap(obj)
-        parts = owner_of(obj).parts(obj)
-        stream = where.wrap_queue(parts.queue) if parts.queue is not None else None
-        return DeviceNDArray(
-            parts.shape,
-            parts.dtype,
-            parts.strides,
-            parts.buffer,
-            where,
-            offset=parts.offset,
-            base=obj,
-            stream=stream,
-            allocation_key=_foreign_key(where, parts.buffer),
-            readonly=readonly,
-        )
+        return foreign_view(obj, readonly=readonly)
+    if has_interface(obj) or (isinstance(obj, np.ndarray) and hasattr(obj, "__cuda_array_interface__")):
+        return from_interface(obj.__cuda_array_interface__, obj)
     if isinstance(obj, foreign.memories) and dtype is not None:
         memory: Memory = obj  # type: ignore[assignment]
         kind = checked_dtype(dtype)
@@ -158,11 +132,14 @@ def as_device_array(
     )
 
 
-def from_interface(desc: Any, *, sync: bool = True) -> DeviceNDArray:
+def from_interface(desc: Any, owner: Any = None, *, sync: bool = True) -> DeviceNDArray:
     """The device array that a CUDA Array Interface describes; see `cuda.from_cuda_array_interface`."""
     host = described_by(desc)
     if host is not None:
         return adopt_host(current_context(), host)
+    theirs = described(desc)
+    if theirs is not None:
+        return view_of_parts(theirs, desc if owner is None else owner)
     keeper, offset, shape, strides, dtype, readonly = parsed(desc)
     if keeper is None:
         return device_array(shape, dtype)
@@ -237,4 +214,4 @@ numpy_dispatch.register("empty_like", _empty_like, frozenset({"dtype", "shape"})
 def _foreign_key(context: Context, buffer: Any) -> int:
     """A key that two wrappers of one buffer share (sub-buffers share their parent's)."""
     driver = context.driver
-    return -driver.handle(driver.whole_of(buffer))
+    return unknown_key() if driver.knows_addresses else -driver.handle(driver.whole_of(buffer))

@@ -1,8 +1,9 @@
 """The CUDA Array Interface, version 3, between objects of one process.
 
-OpenCL does not tell where memory lies. The "pointers" given out here are names: each allocation that is asked for one
-gets a range of addresses that no machine maps, so that a library of CUDA's that is handed one refuses it instead of
-reading something else, and an object that wraps a device array of ours is traced back to it.
+Where a back end knows addresses, they are the pointers. OpenCL does not tell where memory lies: there the "pointers"
+are names. Each allocation that is asked for one gets a range of addresses that no machine maps, so that a library of
+CUDA's that is handed one refuses it instead of reading something else, and an object that wraps a device array of ours
+is traced back to it.
 
 Specification: the CUDA Array Interface in the documentation of Numba for CUDA.
 """
@@ -40,6 +41,9 @@ def address(array: Any) -> int:
     """What stands for the pointer to the first element of a device array; 0 for one without elements."""
     if not array.size:
         return 0
+    pointer = array.context.driver.pointer(array.buffer)
+    if pointer is not None:
+        return int(pointer) + int(array.offset)
     key = array.allocation_key
     offset = int(array.offset)
     while getattr(array.base, "allocation_key", None) == key:
@@ -79,7 +83,11 @@ def _forget(dead: weakref.ref[Any], key: int, slot: int) -> None:
 
 def described(array: Any) -> dict[str, Any]:
     """The interface of a device array, as a new dict."""
-    return _description(array, address(array), bool(array.readonly), array.stream)
+    driver = array.context.driver
+    stream = array.stream
+    if driver.knows_addresses:  # the libraries' own streams wait for the one that is named
+        stream = driver.handle((stream or array.context.default_stream).ready())
+    return _description(array, address(array), bool(array.readonly), stream)
 
 
 def described_host(array: np.ndarray[Any, Any], stream: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""DLPack export of device arrays, on devices whose memory is the host's."""
+"""DLPack export of device arrays: of memory that is the host's, and of memory whose addresses libraries can use."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from portagpu.runtime.arrays.view import View
 from portagpu.runtime.execution.stream import enqueuing
 
 CPU = (1, 0)  # DLPack's device
+_NO_ORDER = -1  # a stream of a consumer that waits for nothing
 HOST_KINDS = (CPU[0], 3)  # plain and page-locked host memory
 _UINT, _BFLOAT = 1, 4  # DLPack's codes of kinds
 
@@ -26,12 +27,41 @@ def shares_with_host(caps: Capabilities) -> bool:
 
 def device_of(array: View) -> tuple[int, int]:
     """DLPack's device of an array. Raises `MemoryNotSharedError`."""
+    shared = _shared(array, _NO_ORDER)
+    if shared is not None:
+        return shared
     if not shares_with_host(array.context.capabilities):
         raise MemoryNotSharedError(
             f"{array.context.device.name} does not share its memory with other libraries",
             hint="go through the host: x.copy_to_host()",
         )
     return CPU
+
+
+def _shared(array: View, consumer: int | None) -> tuple[int, int] | None:
+    """DLPack's device where libraries use the memory by its address, after the work of all streams."""
+    context = array.context
+    if not context.driver.knows_addresses:
+        return None
+    found: tuple[int, int] | None = context.driver.share(context.default_stream.ready(), consumer)
+    return found
+
+
+class _Addressed:
+    """Memory of a device as NumPy's arrays describe it, which nobody reads; it keeps the array."""
+
+    def __init__(self, array: View) -> None:
+        bits = np.dtype(np.uint16) if array.dtype.name == BFLOAT16.name else array.dtype
+        pointer = array.context.driver.pointer(array.buffer)
+        assert pointer is not None
+        self.__array_interface__ = {
+            "shape": array.shape,
+            "strides": array.strides,
+            "typestr": bits.str,
+            "data": (pointer + array.offset, array.readonly),
+            "version": 3,
+        }
+        self._held = array
 
 
 class _Held:
@@ -101,11 +131,29 @@ def _tensor(capsule: Any) -> _Tensor:
 
 def exported(array: View, options: dict[str, Any]) -> Any:
     """The capsule of an array's own memory. Raises `MemoryNotSharedError`."""
+    device = _shared(array, options.get("stream"))
+    if device is not None:
+        return _exported_address(array, device, options)
     host = host_view(array)
     if array.dtype.name != BFLOAT16.name:
         return host.__dlpack__(**options)
     capsule: Any = host.view(np.uint16).__dlpack__(**options)
     _tensor(capsule).code = _BFLOAT
+    return capsule
+
+
+def _exported_address(array: View, device: tuple[int, int], options: dict[str, Any]) -> Any:
+    """The capsule of memory with an address: NumPy's for an array that claims to be there, and the true device."""
+    if array.dtype.names is not None:
+        raise MemoryNotSharedError("DLPack has no records", hint="share one field: x['name']")
+    if options.get("dl_device") not in (None, device) or options.get("copy"):
+        raise BufferError("a device array shares its own memory, without a copy, and no other")
+    claimed = np.asarray(_Addressed(array))
+    capsule: Any = claimed.__dlpack__(max_version=options.get("max_version"))
+    tensor = _tensor(capsule)
+    tensor.device[0], tensor.device[1] = device
+    if array.dtype.name == BFLOAT16.name:
+        tensor.code = _BFLOAT
     return capsule
 
 

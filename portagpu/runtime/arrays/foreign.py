@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.backends.registry import foreign
+from portagpu.backends import registry
 from portagpu.errors import ArgumentTypeError, DTypeError
 from portagpu.runtime.arrays.dlpack import HOST_KINDS, imported
 from portagpu.runtime.execution.cuda_members import ArrayNames
@@ -20,12 +20,12 @@ _REMEDIES = (  # what torch says of tensors that are more than memory
 
 
 def is_foreign(value: Any) -> bool:
-    """Whether a value is an array of a library that shows its memory by DLPack, and that no back end knows."""
+    """Whether a value is another library's array that shows its memory by DLPack, and no back end takes as it is."""
     return (
         not isinstance(value, np.ndarray | ArrayNames | type)  # device arrays have DLPack, too
         and hasattr(value, "__dlpack__")
         and hasattr(value, "__dlpack_device__")
-        and not isinstance(value, foreign.arrays)
+        and not isinstance(value, registry.foreign.arrays)
     )
 
 

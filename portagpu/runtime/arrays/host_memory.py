@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -18,6 +19,7 @@ from portagpu.runtime.arrays.layout import checked_dtype, checked_shape, checked
 from portagpu.runtime.arrays.overlap import host_key
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.errors import translate_errors
+from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.execution.stream import Stream, enqueuing
 
 _ALIGNMENT = 128  # bytes, the largest CL_DEVICE_MEM_BASE_ADDR_ALIGN of devices that share host memory
@@ -78,6 +80,8 @@ def joined_spans(ranges: Iterable[Span]) -> list[Span]:
 def host_buffer(context: Context, span: Span) -> Memory:
     """A buffer over a range of addresses, which is rounded as `rounded_span` does."""
     low, high, written = span
+    if active.recorder is not None:
+        active.recorder.uses_host()
     with translate_errors(context):
         memory: Memory = context.driver.wrap_host(low, high, written=written)
         return memory
@@ -172,6 +176,54 @@ def adopt_host(context: Context, host: np.ndarray[Any, Any]) -> DeviceNDArray:
     shared = share_host(context, view)
     context.driver.keep_with(shared.buffer, view)  # other libraries' arrays of this memory outlive ours
     return shared
+
+
+class _Lent:
+    """Memory whose owner lends it for a call; a device may use it where it is, also where it may only be read."""
+
+    def __init__(self, address: int, nbytes: int, writable: bool) -> None:
+        self.__array_interface__ = {
+            "shape": (nbytes,),
+            "typestr": "|u1",
+            "data": (address, not writable),
+            "version": 3,
+        }
+
+
+def lent_array(address: int, shape: tuple[int, ...], dtype: np.dtype[Any], *, writable: bool) -> np.ndarray[Any, Any]:
+    """An array in C order of memory that another library lends, which must be in pages that can be written.
+
+    Read-only ones are not copied for launches, as others are; kernels that write them do not compile.
+    """
+    nbytes = math.prod(shape) * dtype.itemsize
+    lent = np.asarray(_Lent(address, nbytes, writable)) if nbytes else np.empty(0, np.uint8)
+    found: np.ndarray[Any, Any] = lent.view(dtype).reshape(shape)
+    return found
+
+
+def borrowed_memory(
+    context: Context,
+    address: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    dtype: np.dtype[Any],
+    *,
+    readonly: bool,
+) -> DeviceNDArray | None:
+    """A device array of memory that it does not keep alive; None where `is_shareable` says no. ``strides``: bytes."""
+    nbytes, before = extent_of(shape, strides, dtype.itemsize)
+    lender = _Lent(address - before, nbytes, True)
+    memory: Any = np.asarray(lender)
+    array: np.ndarray[Any, Any] = np.ndarray(shape, dtype, buffer=memory, offset=before, strides=strides)
+    return share_host(context, array, readonly=readonly) if is_shareable(array) else None
+
+
+def is_lent(array: np.ndarray[Any, Any]) -> bool:
+    """Whether an array is one that `lent_array` made, or a view of one."""
+    base: Any = array.base
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base, _Lent)
 
 
 def is_shareable(array: np.ndarray[Any, Any]) -> bool:

@@ -55,11 +55,12 @@ class ArrayOperators:
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """The CUDA Array Interface (version 3), for objects of this process that wrap the array.
 
-        Its pointer is a name that PortaGPU knows, no address: CUDA's libraries cannot use it, since the memory is
-        OpenCL's. So it is there for Python code that asks for it by name, and for nobody else: `torch.as_tensor`,
-        `jax.numpy.asarray` and `cupy.asarray` see an array with DLPack and ``__array__``, which they take.
+        On the back end `cuda` its pointer is the memory's address. Elsewhere it is a name that PortaGPU knows, no
+        address: CUDA's libraries cannot use it, since the memory is OpenCL's. There it is for Python code that asks for
+        it by name, and for nobody else: `torch.as_tensor`, `jax.numpy.asarray` and `cupy.asarray` see an array with
+        DLPack and ``__array__``, which they take.
         """
-        if not is_asked_for(sys._getframe(1)):
+        if not self.context.driver.knows_addresses and not is_asked_for(sys._getframe(1)):
             raise AttributeError(NAME)  # what is told is in `nearest`
         return described(self)
 
@@ -106,7 +107,7 @@ class ArrayOperators:
         return host if dtype is None else host.astype(dtype)
 
     def __dlpack__(self, **options: Any) -> Any:
-        """The same memory for other libraries, on CPU devices. Raises `MemoryNotSharedError` on others."""
+        """The same memory for other libraries, on CPUs and on the back end `cuda`, else `MemoryNotSharedError`."""
         return exported(self, options)  # type: ignore[arg-type]
 
     def __dlpack_device__(self) -> tuple[int, int]:

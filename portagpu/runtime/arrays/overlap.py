@@ -35,7 +35,12 @@ def host_key(found: np.ndarray[Any, Any]) -> int:
     if isinstance(root, memoryview):
         root = root.obj
     known = root.flags.owndata if isinstance(root, np.ndarray) else isinstance(root, _OWNERS)
-    return -id(root) if known else next(_unknown)
+    return -id(root) if known else unknown_key()
+
+
+def unknown_key() -> int:
+    """A new key of memory whose owner nobody knows: addresses tell what overlaps with it."""
+    return next(_unknown)
 
 
 def note_export(key: int, mapped: Any, begin: int) -> None:
@@ -60,6 +65,9 @@ def may_overlap(arrays: Iterable[View]) -> bool:
         return True
     if not keys or min(keys) > _UNKNOWN:
         return False
+    driver = arrays[0].context.driver
+    if driver.knows_addresses and not driver.may_overlap([(a.buffer, 0) for a in arrays]):
+        return False  # not even the memories do, which is quick to tell
     ranges = [(_addresses(a), a.allocation_key <= _UNKNOWN) for a in arrays]
     return any(
         (unknown or other_unknown) and x[0] < y[1] and y[0] < x[1]

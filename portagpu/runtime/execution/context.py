@@ -34,7 +34,7 @@ from portagpu.runtime.execution.weak_registry import WeakRegistry
 from portagpu.settings import Settings
 
 _lock = threading.RLock()  # for contexts, the order of streams and memory: see above
-_by_device: dict[str, Context] = {}
+_by_device: dict[tuple[str, int], Context] = {}  # by key and number: two cards may be alike
 _by_native: dict[tuple[str, Hashable], Context] = {}  # by back end, native context and device
 _default: Context | None = None
 _local = threading.local()
@@ -72,6 +72,8 @@ class Context(ContextNames):
         self.only_builds = False  # whether launches build their kernels, but enqueue nothing
         self.lost = False
         self.prints = False  # a kernel that prints was launched
+        self.lent: dict[Any, Any] = {}  # device arrays of memory that others lend, by how it lies
+        self.foreign_facts: dict[Any, Any] = {}  # of views of other libraries' arrays, by how these lie
         self.layout_tokens: dict[Any, Any] = {}  # what launches must know of an array: one object for all arrays alike
         self.epoch = object()  # another one from when memory was given back: kernels may not use what they remember
         self._abandoned = self._several_streams = False
@@ -81,7 +83,7 @@ class Context(ContextNames):
         self.timelines: list[Timeline] = []  # of all streams but the default one, also of those that are gone
         self.kept = RetainedMemory(self._driver)
         self.holders: WeakRegistry[Holder] = WeakRegistry()
-        self.default_stream = Stream(self)
+        self.default_stream = Stream(self, default=True)
         self._pool = self._driver.allocator(self.default_stream.ready())
         self._wrapped: OrderedDict[int, Stream] = OrderedDict()
         if device.device_type is DeviceType.CPU and settings.warnings:
@@ -92,16 +94,19 @@ class Context(ContextNames):
         """The context of a working device, made at first use."""
         _refuse_after_fork()
         with _lock:
-            found = _by_device.get(device.key)
+            found = _by_device.get((device.key, device.index))
+            if found is None or found.closed:
+                shared = backend_of(device).shared_key(device)
+                found = None if shared is None else _by_native.get((device.backend, shared))
             if found is None or found.closed:
                 found = cls(device, None, settings or Settings.from_environment())
-                _by_device[device.key] = found
                 _by_native[found._address()] = found
+            _by_device[device.key, device.index] = found
             return found
 
     @classmethod
     def wrap(cls, other: Any) -> Context:
-        """A context around a user's PyOpenCL context or queue; arrays are shared without copies."""
+        """A context around a user's context, queue or array of an interface's library, which are shared."""
         _refuse_after_fork()
         backend = owner_of(other)
         native, device = backend.natives(other)
@@ -320,6 +325,7 @@ class Context(ContextNames):
         with self.order_lock:
             self._pool.free_held()
         self.programs.clear()
+        self.lent.clear()
         self.specialisations.clear()
 
     def __repr__(self) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -44,6 +45,14 @@ class Recorder:
         self.steps: list[Launch | Copy] = []
         self.commands = 0
         self._root = id(root)  # the frame itself would keep all that it refers to
+
+    def aside(self) -> AbstractContextManager[None]:
+        """For what is set up once beside the call; here it belongs to the call, which is then not repeated."""
+        return contextlib.nullcontext()
+
+    def uses_host(self) -> None:
+        """The host's memory takes part, in place or as what is read after a launch: ``host`` sees to that."""
+        return
 
     def is_own(self) -> bool:
         """Whether the caller is called by what is recorded: by nobody's functions but the package's."""

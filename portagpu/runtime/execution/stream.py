@@ -105,25 +105,27 @@ class Stream:
         "token",
     )
 
-    def __init__(self, context: StreamContext, queue: Queue | None = None) -> None:
+    def __init__(self, context: StreamContext, queue: Queue | None = None, *, default: bool = False) -> None:
         self.context = context
         self.label = "CUDA stream"
         self.external = queue is not None  # whether another library made the queue
         self.token = object()  # stands for this stream where it must not be kept alive
         self._seen = 0  # the use of the default stream that this stream waits for
         self._callbacks = Callbacks()
-        self._measures = queue is not None  # whether the queue will not be replaced by one that measures time
+        # whether the queue will not be replaced by one that measures time
+        self._measures = queue is not None or context.driver.always_measures
         self._changing = False  # whether it is being replaced
-        self._timeline = Timeline(context.driver, queue or self._new_queue())
+        self._timeline = Timeline(context.driver, queue or self._new_queue(default=default))
 
     def __reduce__(self) -> NoReturn:
         raise ArgumentTypeError(
             "streams cannot be pickled, copied or sent to another process", hint="make one in the process that uses it"
         )
 
-    def _new_queue(self, *, profiling: bool = False) -> Queue:
+    def _new_queue(self, *, profiling: bool = False, default: bool = False) -> Queue:
         with translate_errors(self.context):
-            queue: Queue = self.context.driver.queue(profiling=profiling)
+            driver = self.context.driver
+            queue: Queue = driver.default_queue() if default else driver.queue(profiling=profiling)
             return queue
 
     def measure(self) -> None:

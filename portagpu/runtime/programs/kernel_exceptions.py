@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.ir.program import FAULT_VALUES, MAX_FAULT_VALUES, KernelException, Recorded
+from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape
 from portagpu.source import Span
 
@@ -36,6 +37,8 @@ def launch_checked(
 
     ``counts`` is the memory of the launch's counts, where it counts its work.
     """
+    if active.recorder is not None:
+        active.recorder.uses_host()
     record = np.zeros(_WORDS, np.int64)
     driver = compiled.context.driver
     buffer = driver.memory_of(record)

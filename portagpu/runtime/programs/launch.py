@@ -136,10 +136,10 @@ def check_shape(shape: LaunchShape, caps: Capabilities, device: str) -> None:
             f"a grid of {_show(shape.grid)} has {blocks} blocks; {device} runs at most {caps.max_blocks}", hint=_SMALLER
         )
     for axis, extent_of_grid in enumerate(shape.grid):
-        if extent_of_grid > caps.max_blocks_of_axis:
+        most = min(caps.max_blocks_of_axis, caps.max_blocks_of_later_axes) if axis else caps.max_blocks_of_axis
+        if extent_of_grid > most:
             raise LaunchConfigError(
-                f"the grid's {'xyz'[axis]} extent is {extent_of_grid} blocks; {device} numbers at most"
-                f" {caps.max_blocks_of_axis}",
+                f"the grid's {'xyz'[axis]} extent is {extent_of_grid} blocks; {device} numbers at most {most}",
                 hint=_SMALLER,
             )
     check_block(shape.block, caps, device)
@@ -261,6 +261,7 @@ class CompiledKernel:
                 hint="make the block smaller and the grid larger",
             )
         self._check_cooperative(shape)
+        self._check_cluster(shape)
         # of a kernel that was made for its block, one driver still tells what it allows to others
         if shape.threads > self.max_threads and fixed != shape.block:
             raise LaunchConfigError(
@@ -289,6 +290,14 @@ class CompiledKernel:
         whole = -(-threads // caps.warp_size) * caps.warp_size  # registers are given out by the warp
         together = min(self.max_threads // max(1, whole), caps.local_memory_static // used, _BLOCKS_OF_A_UNIT)
         return caps.compute_units * max(1, together)
+
+    def _check_cluster(self, shape: LaunchShape) -> None:
+        cluster = self.kernel_source.cluster
+        if cluster is not None and any(blocks % size for blocks, size in zip(shape.grid, cluster, strict=True)):
+            raise LaunchConfigError(
+                f"the grid {_show(shape.grid)} is no multiple of the kernel's cluster of {_show(cluster)} blocks",
+                hint="round the grid up, and let blocks that have nothing to do come to the cluster's barriers, too",
+            )
 
     def _check_cooperative(self, shape: LaunchShape) -> None:
         blocks = shape.grid[0] * shape.grid[1] * shape.grid[2]

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from portagpu.backends.base import Driver, KernelObject, Memory
+from portagpu.backends.base import Driver, Enqueue, KernelObject, Memory
 from portagpu.runtime.execution.recorder import Copy, Launch, Recorder, active
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape
@@ -168,18 +168,33 @@ class Replay:
                         kernel.set_arg(place, buffers[operand])
                 for launch, argument, value in numbers:
                     self._kernels[launch][0].set_arg(argument, value)
-                done = 0
-                for before, copy in self._copies:
-                    for kernel, shape in self._kernels[done:before]:
-                        compiled.enqueue(queue, kernel, shape.sizes)
-                    copy.enqueue(queue, buffers or ())
-                    done = before
-                for kernel, shape in self._kernels[done:] if done else self._kernels:
-                    compiled.enqueue(queue, kernel, shape.sizes)
+                self._enqueue_all(compiled.enqueue, queue, buffers or ())
             finally:
                 active.depth = depth
                 self.busy = False
         return True
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether no memory was given back since."""
+        compiled = self._compiled()
+        return compiled is not None and compiled.context.epoch is self._epoch
+
+    def enqueue(self, queue: Any) -> None:
+        """Enqueue on a driver's queue, whatever it is: perhaps one that only notes what it is given."""
+        compiled = self._compiled()
+        assert compiled is not None
+        self._enqueue_all(compiled.enqueue, queue, ())
+
+    def _enqueue_all(self, enqueue: Enqueue, queue: Any, buffers: Sequence[Memory]) -> None:
+        done = 0
+        for before, copy in self._copies:
+            for kernel, shape in self._kernels[done:before]:
+                enqueue(queue, kernel, shape.sizes)
+            copy.enqueue(queue, buffers)
+            done = before
+        for kernel, shape in self._kernels[done:] if done else self._kernels:
+            enqueue(queue, kernel, shape.sizes)
 
     def complete(self, stream: Stream, buffers: Sequence[Memory], numbers: Iterable[Number] = ()) -> bool:
         """Enqueue on a stream of the recording's context, and wait; otherwise as `launch`. Not while `busy`.

@@ -141,7 +141,37 @@ def test_nothing_outside_counts_or_is_written(context, m, n, k, dtype, out, prec
                 assert np.all(whole[:, n:].astype(np.float64) == 77), config
 
 
-def warpgroup_text(tile_n, splits=1):
+@pytest.mark.parametrize("m, n, k", [(600, 520, 712), (1100, 264, 72), (40, 1032, 2048)])
+@pytest.mark.parametrize(
+    "dtype, out, precision", [("float16", "float16", ""), ("bfloat16", "float32", ""), ("int8", "int32", "")]
+)
+def test_blocks_of_a_cluster_share_tiles(context, m, n, k, dtype, out, precision):
+    """An odd number of rows of tiles, blocks without a tile of their own, batches, all layouts."""
+    if context.capabilities.cluster_size < 2:
+        pytest.skip("this device runs no clusters of blocks")
+    generator = np.random.default_rng(n)
+    kind, target = DTYPES[dtype], np.dtype({"bfloat16": ml_dtypes.bfloat16}.get(out, out))
+    draw = (lambda s: generator.integers(-90, 90, s)) if dtype == "int8" else generator.standard_normal
+    a, b = draw((2, m, k)).astype(kind), draw((2, k, n)).astype(kind)
+    tried = set()
+    for a_order, b_order in itertools.product("CF", repeat=2):
+        left, right = (
+            to_device(x if order == "C" else x.transpose(0, 2, 1).copy(), context=context)
+            for x, order in ((a, a_order), (b, b_order))
+        )
+        left, right = (x if order == "C" else x.transpose(0, 2, 1) for x, order in ((left, a_order), (right, b_order)))
+        c = cuda.device_array((2, m, n), target)
+        product = Product(a=left, b=right, c=c, stream=context.default_stream, precision=precision)
+        shared = [x for x in WARPGROUP.shortlist(product.problem, context.capabilities) if x.cluster == 2]
+        for config in shared:
+            WARPGROUP.run(config, product)
+            whole = c.copy_to_host()
+            assert all(close(whole[i], a[i], b[i], dtype, out, precision) for i in range(2)), config
+            tried.add((config.tile_m, config.tile_n))
+    assert len(tried) >= 6
+
+
+def warpgroup_text(tile_n, splits=1, cluster=1):
     """The kernel's text for float16."""
     number = np.int32(1)
     c, maps = cuda.device_array((64, 64), np.float16), cuda.device_array(48, np.uint64)
@@ -169,10 +199,30 @@ def warpgroup_text(tile_n, splits=1):
         pieces_a=0,
         pieces_b=0,
         promote=0,
+        cluster=cluster,
     )
     given = (maps, Mapped(c, number), Mapped(c, number), c, Parts(*scratch), number, Extents(number, number, number))
     factors, exponents = Factors(np.float32(1), np.float32(0)), Exponents(number, number)
-    return text_of(multiply_warpgroups, *given, factors, exponents, plan, caps=HOPPER)
+    kernel = cuda.jit(multiply_warpgroups.py_func, cluster=cluster)
+    return text_of(kernel, *given, factors, exponents, plan, caps=HOPPER)
+
+
+def test_clusters_are_there_only_where_they_are_asked_for(device):
+    alone, shared = warpgroup_text(256), warpgroup_text(256, cluster=2)
+    assert "cluster of" not in alone and ".multicast::cluster" not in alone and "mapa" not in alone
+    assert "// cluster of 2 x 1 x 1 blocks" in shared and shared.count(".multicast::cluster") == 2
+    assert shared.count("mbarrier.arrive.release.cluster.shared::cluster.b64") == 2
+
+
+def test_clusters_are_legal_where_parts_of_tiles_are_whole_boxes(device):
+    problem = Problem(m=2048, n=2048, k=2048, dtype="float16")
+    config = WarpgroupConfig(tile_m=128, tile_n=256, stages=4, consumers=2, group=8, splits=1, cluster=2)
+    assert WARPGROUP.is_legal(config, problem, HOPPER)
+    assert not WARPGROUP.is_legal(config, problem, dataclasses.replace(HOPPER, cluster_size=1))
+    for change in ({"tile_n": 64}, {"tile_n": 192}, {"splits": 2}):
+        assert not WARPGROUP.is_legal(dataclasses.replace(config, **change), problem, HOPPER)
+    along = dataclasses.replace(problem, b_order="F")
+    assert WARPGROUP.is_legal(dataclasses.replace(config, tile_n=64), along, HOPPER)
 
 
 @pytest.mark.parametrize("tile_n, waits", [(64, 1), (128, 0), (192, 1)])

@@ -173,6 +173,8 @@ def test_only_loops_that_wait_cost_the_vectors(device):
     total_under_a_ticket[1, 1](values[:1], np.zeros(1, np.int64), np.zeros(1, np.int32), np.zeros(1, np.int32))
 
     def hinted(kernel):
+        if device.backend == "sycl":
+            return ["NOT_VECTORISED" in text for text in kernel.inspect_sycl().values()]
         return ["vec_type_hint" in text for text in kernel.inspect_opencl().values()]
 
     assert not any(hinted(append_positive))

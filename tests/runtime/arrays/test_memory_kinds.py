@@ -133,7 +133,7 @@ def test_from_dlpack_of_a_device(device):
             raise AssertionError
 
         def __dlpack_device__(self):
-            return 2, 0  # CUDA's
+            return 10, 0  # ROCm's
 
     with pytest.raises(BufferError, match="memory of a device"):
         cuda.from_dlpack(Elsewhere())

@@ -7,6 +7,7 @@ from portagpu.backends.c_family.c_types import c_type
 from portagpu.backends.c_family.negations import hides, negated
 from portagpu.backends.c_family.precedence import EQUALITY, POSTFIX, UNARY
 from portagpu.backends.c_family.registry import Lowered, Printing, argument_text
+from portagpu.backends.opencl.codegen.clusters import distributed_atomic, is_distributed
 from portagpu.backends.opencl.codegen.language import qualifier
 from portagpu.backends.opencl.codegen.table import OPENCL
 from portagpu.device.capabilities import Capabilities, DeviceType
@@ -27,6 +28,8 @@ def _atomic_parts(printer: Printing, expr: Operation) -> tuple[str, Scalar, Spac
     "atomic_add", "atomic_sub", "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor", "atomic_exch"
 )
 def _atomic(printer: Printing, expr: Operation) -> Lowered:
+    if is_distributed(expr):
+        return distributed_atomic(printer, expr)
     pointer, element, space, operands = _atomic_parts(printer, expr)
     name = expr.name.removeprefix("atomic_")
     if element.dtype.is_integer:
@@ -62,6 +65,8 @@ def _adds_floats(caps: Capabilities, element: Scalar, space: Space) -> bool:
 
 @OPENCL.register("atomic_inc", "atomic_dec", "atomic_nanmax", "atomic_nanmin")
 def _atomic_loop(printer: Printing, expr: Operation) -> Lowered:
+    if is_distributed(expr):
+        return distributed_atomic(printer, expr)
     pointer, element, space, operands = _atomic_parts(printer, expr)
     name = expr.name
     if element.dtype.is_integer and name in ("atomic_nanmax", "atomic_nanmin"):
@@ -87,6 +92,8 @@ def _fault_bits(printer: Printing, expr: Operation) -> Lowered:
 
 @OPENCL.register("atomic_cas")
 def _atomic_cas(printer: Printing, expr: Operation) -> Lowered:
+    if is_distributed(expr):
+        return distributed_atomic(printer, expr)
     pointer, element, space, operands = _atomic_parts(printer, expr)
     if element.dtype.is_integer:
         function = "atomic_cmpxchg" if element.dtype.size == 4 else "atom_cmpxchg"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from portagpu.backends.c_family.c_types import storage
 from portagpu.backends.c_family.dialect import KernelParts, KernelText
 from portagpu.backends.c_family.line import Line
+from portagpu.backends.opencl.architecture_ptx import cluster_line
 from portagpu.backends.opencl.codegen.subgroups import subgroup_attribute
 from portagpu.ir.names import DYNAMIC_SHARED_ARRAY
 from portagpu.ir.program import ParameterRole
@@ -29,6 +30,8 @@ def kernel_text(parts: KernelParts) -> KernelText:
         name = printer.name(DYNAMIC_SHARED_ARRAY, DYNAMIC_SHARED)
         shared.append(f"    __local ulong16 {name}[{-(-static_dynamic // 128)}] __attribute__((aligned(128)));")
     lines = [Line(f"// {span.line}: {span.text.strip()}", span)]
+    if program.cluster is not None:
+        lines.append(Line(cluster_line(program.cluster), span))
     if program.block_dim is not None:
         size = ", ".join(map(str, program.block_dim))
         lines.append(Line(f"__attribute__((reqd_work_group_size({size})))", span))

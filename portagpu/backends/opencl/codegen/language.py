@@ -12,8 +12,8 @@ _LANES = "0123456789abcdef"
 
 
 def qualifier(space: Space) -> str:
-    """The qualifier of an address space."""
-    return f"__{SPACE_WORDS[space]}"
+    """The qualifier of an address space: that of a cluster has addresses of shared memory."""
+    return f"__{SPACE_WORDS[Space.SHARED if space is Space.CLUSTER else space]}"
 
 
 class OpenCLC(Language):

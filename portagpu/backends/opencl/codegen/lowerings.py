@@ -6,6 +6,7 @@ from portagpu.backends.c_family import shared
 from portagpu.backends.opencl.codegen import (
     assembly,
     atomics,
+    clusters,
     dot_product,
     fences,
     halves,
@@ -18,7 +19,7 @@ from portagpu.backends.opencl.codegen.ptx import INSTRUCTIONS
 from portagpu.backends.opencl.codegen.table import OPENCL
 
 REGISTERED = (
-    *(assembly, atomics, dot_product, fences, halves, ptx_functions, subgroup_matrices, subgroups, warp),
+    *(assembly, atomics, clusters, dot_product, fences, halves, ptx_functions, subgroup_matrices, subgroups, warp),
     *shared.REGISTERED,
 )
 LOWERINGS = {**shared.LOWERINGS, **OPENCL}

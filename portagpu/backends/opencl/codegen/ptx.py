@@ -31,19 +31,16 @@ _ELEMENTS = {
     "int32": "s32",
 }
 _WGMMA_DEPTH = {"float16": 16, "bfloat16": 16, "tfloat32": 8, "int8": 32, "uint8": 32}
-_WAIT = (
-    "{ .reg .pred p; WAIT_%=: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @p bra DONE_%=; bra WAIT_%=;"
-    " DONE_%=: }"
-)
 # instructions without attributes
 _FIXED = {
     "async_copy_commit": "cp.async.commit_group;",
     "barrier_sync": "barrier.sync.aligned %0, %1;",
+    "fence_mbarrier_init": "fence.mbarrier_init.release.cluster;",
     "fence_proxy_async": "fence.proxy.async.shared::cta;",
     "mbarrier_arrive": "mbarrier.arrive.shared::cta.b64 _, [%0];",
+    "mbarrier_arrive_cluster": "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];",
     "mbarrier_arrive_expect_tx": "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;",
     "mbarrier_init": "mbarrier.init.shared::cta.b64 [%0], %1;",
-    "mbarrier_wait_parity": _WAIT,
     "tensor_map_acquire": "fence.proxy.tensormap::generic.acquire.gpu [%0], 128; prefetch.tensormap [%0];",
     "tensor_map_release": "fence.proxy.tensormap::generic.release.gpu;",
     "tma_store_commit": "cp.async.bulk.commit_group;",
@@ -106,6 +103,15 @@ def _wgmma(instruction: Instruction) -> str:
     return f"{{ .reg .pred p; setp.ne.b32 p, %{second + 1}, 0; {body}p{scales}{trans}; }}"
 
 
+def _mbarrier_wait(instruction: Instruction) -> str:
+    (of_cluster,) = instruction.attributes
+    scope = ".acquire.cluster" if of_cluster else ""
+    return (
+        f"{{ .reg .pred p; WAIT_%=: mbarrier.try_wait.parity{scope}.shared::cta.b64 p, [%0], %1; @p bra DONE_%=;"
+        " bra WAIT_%=; DONE_%=: }"
+    )
+
+
 def _setmaxnreg(instruction: Instruction) -> str:
     increase, count = instruction.attributes
     return f"setmaxnreg.{'inc' if increase else 'dec'}.sync.aligned.u32 {count};"
@@ -114,9 +120,11 @@ def _setmaxnreg(instruction: Instruction) -> str:
 def _tma_load(instruction: Instruction) -> str:
     (axes,) = instruction.attributes
     assert isinstance(axes, int)
+    to_several = instruction.name == "tma_load_multicast"
+    how, mask = (".multicast::cluster", f", %{3 + axes}") if to_several else ("", "")
     return (
-        f"cp.async.bulk.tensor.{axes}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        f" [%0], [%1, {_registers(axes, 2)}], [%{2 + axes}];"
+        f"cp.async.bulk.tensor.{axes}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{how}"
+        f" [%0], [%1, {_registers(axes, 2)}], [%{2 + axes}]{mask};"
     )
 
 
@@ -151,11 +159,13 @@ _FORMS: dict[str, Callable[[Instruction], str]] = {
     "async_copy_bytes": _async_copy_bytes,
     "async_copy_wait": lambda i: f"cp.async.wait_group {i.attributes[0]};",
     "ldmatrix": _ldmatrix,
+    "mbarrier_wait_parity": _mbarrier_wait,
     "mma_sync": _mma_sync,
     "setmaxnreg": _setmaxnreg,
     "tensor_map_fix": _tensor_map_fix,
     "tensor_map_replace": _tensor_map_replace,
     "tma_load": _tma_load,
+    "tma_load_multicast": _tma_load,
     "tma_store": _tma_store,
     "tma_store_wait": lambda i: f"cp.async.bulk.wait_group.read {i.attributes[0]};",
     "wgmma": _wgmma,

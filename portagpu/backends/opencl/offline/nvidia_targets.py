@@ -60,6 +60,7 @@ def _cuda(
     caps = replace(
         _CUDA,
         **from_ptx(True, capability, architecture=capability == (9, 0)),
+        cluster_size=8 if capability in _CLUSTERS else 1,
         local_memory_static=local << 10,
         compute_units=units,
         clock_mhz=mhz,
@@ -69,6 +70,7 @@ def _cuda(
     return Target(name=name, title=title, compiler="nvptx", capabilities=caps, options=(compiled,), core=core)
 
 
+_CLUSTERS = ((9, 0), (10, 0))  # whose blocks run in clusters
 NVIDIA = (
     _cuda((7, 0), "NVIDIA V100 (Volta)", _multiprocessor(16, 96, reserved=0), local=95, units=80, mhz=1530, cache=6),
     _cuda(

@@ -92,7 +92,7 @@ def compile_nvptx(target: Target, path: Path, source: str, options: tuple[str, .
     ]
     log = run_with_lines(command, source)
     raw = _with_limits(text_file.read_bytes(), source, options)
-    text = (architecture_ptx.unmarked(raw) if architecture_ptx.is_marked(source) else raw).decode("latin1")
+    text = (architecture_ptx.unmarked(raw, source) if architecture_ptx.is_marked(source) else raw).decode("latin1")
     text = re.sub(r"\bprintf\b", "vprintf", text)  # which is what clang's call of it is: a format, and a list
     called = re.findall(r"^\.extern \.func\s+(?:\(.*?\)\s*)?([\w$]+)", text, re.MULTILINE)
     check_resolved(set(called) - {"vprintf"}, source)

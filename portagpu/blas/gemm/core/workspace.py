@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
@@ -57,7 +58,9 @@ class Workspaces:
             return found
         made = device_array(shape, dtype, context=context)
         if first is not None:
-            first(made, stream)
+            recorder = active.recorder
+            with nullcontext() if recorder is None else recorder.aside():
+                first(made, stream)
         self._kept.keep(context, key, made)
         return made
 

@@ -5,6 +5,9 @@ memory by bulk copies; the others, each with its rows of the tile, multiply from
 ring says that it is full, another that it may be filled again. One product is always under way while the next is
 issued, and the producer goes on with the next tile of C while this one is stored.
 
+Two blocks may run as a cluster, with tiles of C one below the other. They need the same tile of B: each brings a half
+of it, and the copy goes to both. A place of the ring may then be filled again once both blocks have read it.
+
 Tiles lie in shared memory as 128-byte rows, swizzled by the copies in the pattern that the matrix units read. Operands
 of 16 bits may be contiguous along either axis: the matrix units transpose them.
 
@@ -73,6 +76,9 @@ class WarpgroupPlan(NamedTuple):
     exponents.columns[j]``.
 
     The matrix units round sums towards zero. With ``promote``, sums of so many steps are added to others in float32.
+
+    ``cluster``: blocks whose tiles are one below the other, and which share tiles of B; 1 or 2. ``group`` then counts
+    rows of such tiles.
     """
 
     kind: str
@@ -97,6 +103,7 @@ class WarpgroupPlan(NamedTuple):
     pieces_a: int
     pieces_b: int
     promote: int
+    cluster: int = 1
 
 
 class Mapped(NamedTuple):
@@ -125,6 +132,7 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
     """
     kind, element, sums, tile_m, tile_n, stages, consumers, group, splits, fan, levels = plan[:11]
     a_transposed, b_transposed, columns, promote = plan.a_transposed, plan.b_transposed, plan.columns, plan.promote
+    cluster = plan.cluster
     epilogue = Epilogue(BETA_UNLESS_ZERO if plan.scaled else SUM)
     size = element.itemsize
     vector = cuda.int32x4 if sums == np.int32 else cuda.float32x4
@@ -144,33 +152,38 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
     bars = cuda.shared.array(2 * stages, np.uint64)
     thread = np.int32(cuda.threadIdx.x)
     team = thread // 128
-    tiles_m = (extents.m + (tile_m - 1)) // tile_m
+    tiles_m = (extents.m + (tile_m * cluster - 1)) // (tile_m * cluster)
     tiles_n = (extents.n + (tile_n - 1)) // tile_n
     tiles = tiles_m * tiles_n
     steps_of_piece = (extents.k + (tile_k - 1)) // tile_k
     steps_of_all = steps_of_piece * plan.products
     work = tiles * batches * splits
-    first = np.int32(cuda.blockIdx.x)
-    blocks_of_grid = np.int32(cuda.gridDim.x)
+    # of a cluster's blocks, all have the same number
+    first = np.int32(cuda.blockIdx.x) // cluster
+    clusters_of_grid = np.int32(cuda.gridDim.x) // cluster
+    together = cuda.cg.this_cluster()
+    rank = np.int32(together.block_rank())
     if thread == 0:
         cuda.tensor_map_acquire(maps, 0)
         cuda.tensor_map_acquire(maps, 16)
     if thread == 128:  # meanwhile
         for i in cuda.unroll(range(stages)):
             cuda.mbarrier_init(bars, i, 1)
-            cuda.mbarrier_init(bars, stages + i, consumers)
+            cuda.mbarrier_init(bars, stages + i, consumers * cluster)
+        if cluster > 1:
+            cuda.fence_mbarrier_init()
         cuda.fence_proxy_async()
-    cuda.syncthreads()
+    together.sync()
     if team == 0:
         cuda.setmaxnreg(32 if consumers == 3 else 40, False)
         if thread == 0:
             place = np.int32(0)
             phase = np.int32(1)
-            for number in range(first, work, blocks_of_grid):
+            for number in range(first, work, clusters_of_grid):
                 part_of_all, tile = _shared_out(number, tiles)
                 batch = part_of_all // splits
                 tile_row, tile_column = _tile_of(tile, tiles_m, tiles_n, group)
-                row = tile_row * tile_m
+                row = (tile_row * cluster + rank) * tile_m
                 column = tile_column * tile_n
                 batch_a = batch * a.apart
                 batch_b = batch * b.apart
@@ -196,19 +209,18 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
                             )
                     else:
                         cuda.tma_load(ring_a, (place, 0), maps, 0, (batch_a, row, at_a), bars, place)
+                    # of several blocks, each brings a part of B to all
+                    width = tile_n // cluster
+                    ahead = rank * width
+                    to = (1 << cluster) - 1 if cluster > 1 else None
                     if b_transposed:
-                        cuda.tma_load(ring_b, (place, 0), maps, 16, (batch_b, column, at_b), bars, place)
+                        at = (batch_b, column + ahead, at_b)
+                        cuda.tma_load(ring_b, (place, ahead * tile_k), maps, 16, at, bars, place, multicast=to)
                     else:
-                        for part in cuda.unroll(range(tile_n // span)):
-                            cuda.tma_load(
-                                ring_b,
-                                (place, part * span * tile_k),
-                                maps,
-                                16,
-                                (batch_b, at_b, column + part * span),
-                                bars,
-                                place,
-                            )
+                        for part in cuda.unroll(range(width // span)):
+                            at = (batch_b, at_b, column + ahead + part * span)
+                            here = (place, (ahead + part * span) * tile_k)
+                            cuda.tma_load(ring_b, here, maps, 16, at, bars, place, multicast=to)
                     place += 1
                     if place == stages:
                         place = 0
@@ -230,13 +242,17 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
         next_b = 2 if b_transposed else step_k * 128 >> 4
         start_a = cuda.shared_address(ring_a, (0, 0)) + np.uint32(mine * (rows * row_a))
         start_b = cuda.shared_address(ring_b, (0, 0))
+        # one thread for each block says there that a place was read
+        releases = thread % 128 < cluster
+        released = together.map_shared_rank(bars, thread % 128 if releases else 0)
         if thread % 128 == 0:
             cuda.tensor_map_acquire(maps, 32)
-        for number in range(first, work, blocks_of_grid):
+        for number in range(first, work, clusters_of_grid):
             part_of_all, tile = _shared_out(number, tiles)
             share = part_of_all % splits
             steps = (share + 1) * steps_of_all // splits - share * steps_of_all // splits
             tile_row, tile_column = _tile_of(tile, tiles_m, tiles_n, group)
+            tile_row = tile_row * cluster + rank
             for begin in range(np.int32(0), steps if promote else 1, promote or 1):
                 # one long sum, or sums of `promote` steps
                 count = min(np.int32(promote), steps - begin) if promote else steps
@@ -260,16 +276,16 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
                     cuda.wgmma_commit_group()
                     if step > 0:
                         cuda.wgmma_wait_group(1)
-                        if thread % 128 == 0:
-                            cuda.mbarrier_arrive(bars, stages + before)
+                        if releases:
+                            cuda.mbarrier_arrive(released, stages + before)
                     before = place
                     place += 1
                     if place == stages:
                         place = 0
                         phase ^= 1
                 cuda.wgmma_wait_group(0)
-                if thread % 128 == 0:
-                    cuda.mbarrier_arrive(bars, stages + before)
+                if releases:
+                    cuda.mbarrier_arrive(released, stages + before)
                 if promote:
                     for block in cuda.unroll(range(blocks)):
                         for i in cuda.unroll(range(tile_n // 2)):
@@ -349,3 +365,5 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
                             cuda.tma_store_commit()
         if thread % 128 == 0:
             cuda.tma_store_wait(0)  # shared memory ends with the block
+    if cluster > 1:
+        together.sync()  # the other block may still say here what it has read

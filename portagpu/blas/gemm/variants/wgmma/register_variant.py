@@ -33,7 +33,7 @@ class WarpgroupConfig(Config):
     ``consumers`` warp groups share a ``tile_m`` x ``tile_n`` tile of C; ``stages`` tiles of A and B are on their way;
     tiles are walked in bands of ``group`` rows; ``splits`` blocks share the sum of each tile. ``registers`` says that
     an operand that lies across k, which the matrix units do not transpose, comes to them through registers; else a
-    kernel transposes it first.
+    kernel transposes it first. ``cluster`` blocks share tiles of B.
     """
 
     tile_m: int
@@ -43,6 +43,7 @@ class WarpgroupConfig(Config):
     group: int
     splits: int
     registers: bool = False
+    cluster: int = 1
 
     @property
     def threads(self) -> int:

@@ -55,6 +55,7 @@ _MIRRORED = tuple(
 # How operands across k of 32 bits are read: through registers, or from transposed copies. With (False,) no default uses
 # registers.
 _WAYS = (True, False)
+_CLUSTERS = (1, 2)  # blocks that share tiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,7 @@ class WarpgroupVariant(Variant):
             Axis("group", (1, 2, 4, 8, 16, 32)),
             Axis("splits", (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)),
             Axis("registers", (False, True) if _lies_across(problem) else (False,)),
+            Axis("cluster", (1, 2) if caps.cluster_size > 1 else (1,)),
         )
 
     def is_legal(self, config: WarpgroupConfig, problem: Problem, caps: Capabilities) -> bool:
@@ -135,9 +137,22 @@ class WarpgroupVariant(Variant):
             )
         return (
             fits
+            and (config.cluster == 1 or self._shares_tiles(config, problem, caps))
             and config.local_memory <= caps.local_memory_static
             and (config.splits == 1 or config.splits * depth <= problem.k)
             and (config.splits == 1 or self._parts(config, problem) <= _PARTS)
+        )
+
+    def _shares_tiles(self, config: WarpgroupConfig, problem: Problem, caps: Capabilities) -> bool:
+        """Whether blocks of a cluster can bring tiles of B in parts: whole boxes of the copies, whole patterns."""
+        part = config.tile_n // config.cluster
+        whole = 8 if problem.b_order == "F" else LINE // problem.itemsize
+        return (
+            config.cluster <= caps.cluster_size
+            and not config.registers
+            and config.splits == 1
+            and config.tile_n % config.cluster == 0
+            and part % whole == 0
         )
 
     def _fits_registers(self, config: WarpgroupConfig, problem: Problem) -> bool:
@@ -149,7 +164,8 @@ class WarpgroupVariant(Variant):
     def predict(self, config: WarpgroupConfig, problem: Problem, caps: Capabilities) -> float:
         """The most of what matrix units, shared memory and memory need, in waves of tiles, and what starts cost."""
         units = max(1, caps.compute_units)
-        tiles = math.ceil(problem.m / config.tile_m) * math.ceil(problem.n / config.tile_n)
+        rows = math.ceil(problem.m / (config.tile_m * config.cluster)) * config.cluster
+        tiles = rows * math.ceil(problem.n / config.tile_n)
         parts = tiles * problem.batch * config.splits
         waves = math.ceil(parts / units)
         depth = LINE // problem.itemsize
@@ -160,7 +176,8 @@ class WarpgroupVariant(Variant):
         reads = (first + first // 64 * second) * LINE / 128
         # what the second-level cache gives: so much to a unit, and less where all of them read
         given = min(_UNIT_BYTES, _DEVICE_BYTES * units / min(units, parts))
-        loads = (config.tile_m + config.tile_n) * LINE * (1.0 if _is_even(problem) else _UNEVEN) / given
+        lines = config.tile_m + config.tile_n / config.cluster
+        loads = lines * LINE * (1.0 if _is_even(problem) else _UNEVEN) / given
         hidden = min(1.0, config.stages / 3)
         cycles = waves * (steps * max(math_cycles, reads, loads) / hidden + 2500)
         clock = max(1, caps.clock_mhz) * 1e6 * 0.85
@@ -195,8 +212,9 @@ class WarpgroupVariant(Variant):
             for m, n, s, c in (_SHAPES + _MIRRORED if registers else _SHAPES)
             for k in (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128)
         )
-        legal = (c for c in configs if self.is_legal(c, problem, caps))
-        return tuple(replace(c, group=8) if _rows(c, problem) > 128 else c for c in legal)
+        clusters = _CLUSTERS[: caps.cluster_size]
+        legal = (c for one in configs for n in clusters if self.is_legal(c := replace(one, cluster=n), problem, caps))
+        return tuple(replace(c, group=8) if _rows(c, problem) * c.cluster > 128 else c for c in legal)
 
     def run(self, config: WarpgroupConfig, product: Product) -> None:
         """One launch, after those that transpose what the matrix units do not take as it lies."""
@@ -271,20 +289,22 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
     split = config.splits > 1
     columns = LINE // c.itemsize
     scaled = product.alpha != 1 or product.beta != 0
-    tiles = -(-m // config.tile_m) * -(-n // config.tile_n) * batch
+    tiles = -(-m // (config.tile_m * config.cluster)) * -(-n // config.tile_n) * batch  # of a cluster
     parts: Any = _NOTHING
     arrived: Any = _NOTHING
     if split:
         size = tiles * config.splits * config.tile_m * config.tile_n
         parts = workspaces.of(stream, "parts", (size,), np.dtype(kind.sums))
         arrived = workspaces.zeros(stream, "arrived", tiles * counters_of(config.splits))
+    part_n = config.tile_n // config.cluster
     maps = tensor_maps.of(
         stream,
         Box(a, (depth, LINE // a.itemsize) if a_transposed else (config.tile_m, depth), a_transposed, kind.name),
-        Box(b, (config.tile_n, depth) if b_transposed else (depth, LINE // b.itemsize), b_transposed, kind.name),
+        Box(b, (part_n, depth) if b_transposed else (depth, LINE // b.itemsize), b_transposed, kind.name),
         Box(c, (STRIP_ROWS, columns), False),
     )
-    grid = min(tiles * config.splits, c.context.capabilities.compute_units)
+    clusters = min(tiles * config.splits, c.context.capabilities.compute_units // config.cluster)
+    grid = clusters * config.cluster
     number = kind.sums
     plan = WarpgroupPlan(
         kind=kind.name,
@@ -309,8 +329,9 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
         pieces_a=_packed(i for i, _ in operands.pieces),
         pieces_b=_packed(j for _, j in operands.pieces),
         promote=operands.promote,
+        cluster=config.cluster,
     )
-    _kernel(config.threads)[grid, config.threads, stream](
+    _kernel(config.threads, config.cluster)[grid, config.threads, stream](
         maps,
         mapped(a),
         mapped(b),
@@ -336,7 +357,7 @@ def _packed(numbers: Iterable[int]) -> int:
     return sum(number << 4 * i for i, number in enumerate(numbers))
 
 
-@lru_cache(maxsize=4)
-def _kernel(threads: int) -> Dispatcher:
+@lru_cache(maxsize=8)
+def _kernel(threads: int, cluster: int) -> Dispatcher:
     """The kernel for a block of so many threads: the compiler then knows how many registers a thread may use."""
-    return jit(multiply_warpgroups.py_func, block_dim=(threads, 1, 1))
+    return jit(multiply_warpgroups.py_func, block_dim=(threads, 1, 1), cluster=cluster)

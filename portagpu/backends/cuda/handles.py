@@ -1,0 +1,112 @@
+"""Queues and events: CUDA's streams and events."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from portagpu.backends.cuda.clock import Point
+from portagpu.backends.cuda.library import LEGACY_STREAM, NOT_READY, CudaError
+from portagpu.backends.cuda.primary import Primary
+
+_ORDERED = 0  # a flag of streams: CUDA's default stream and the stream wait for each other
+
+
+class Queue:
+    """A stream of the card's primary context. ``owner``: of a stream that another library made, what keeps it.
+
+    ``wrapped`` is for the runtime: what it has around the queue.
+    """
+
+    __slots__ = ("__weakref__", "_calls", "_own", "_working", "handle", "owner", "primary", "wrapped")
+
+    def __init__(self, primary: Primary, handle: int | None = None, owner: Any = None) -> None:
+        """``handle``: of a stream that there is; None for a new one."""
+        self.primary, self.owner = primary, owner
+        self.wrapped: Any = None
+        self._own = handle is None
+        self._calls: deque[tuple[Event, Callable[[int], None]]] = deque()
+        self._working = threading.Lock()
+        with primary:
+            self.handle = primary.library.handle("StreamCreate", _ORDERED) if handle is None else handle
+        primary.know(self)
+
+    def flush(self) -> None:
+        """Nothing: CUDA starts what it is given."""
+
+    def finish(self) -> None:
+        """Wait for the stream."""
+        with self.primary:
+            self.primary.library.StreamSynchronize(self.handle)
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether it is another stream than the default one, and has work."""
+        return self.handle != LEGACY_STREAM and self.primary.query_stream(self.handle) == NOT_READY
+
+    def call_after(self, event: Event, function: Callable[[int], None]) -> None:
+        """Have a thread call ``function(status)`` once the event is done, in the order in which this was asked for.
+
+        CUDA's own callbacks hold the stream up while they run, wait for Python's lock inside the driver, and do not run
+        at all once something has failed.
+        """
+        self._calls.append((event, function))
+        if self._working.acquire(blocking=False):
+            threading.Thread(target=self._work, name="portagpu-callbacks", daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            try:
+                event, function = self._calls.popleft()
+            except IndexError:
+                self._working.release()
+                if not self._calls or not self._working.acquire(blocking=False):
+                    return
+                continue
+            try:
+                event.wait()
+                status = 0
+            except CudaError as error:
+                status = -error.code
+            function(status)
+
+    def __del__(self) -> None:
+        if getattr(self, "_own", False) and hasattr(self, "handle"):
+            self.primary.forget("StreamDestroy_v2", self.handle)
+
+
+class Event:
+    """A point in a queue; ``clock``: of one that knows its time (``timed``), from where it is measured."""
+
+    __slots__ = ("__weakref__", "clock", "handle", "primary", "queue")
+
+    def __init__(self, queue: Queue, *, timed: bool = True) -> None:
+        primary = queue.primary
+        self.primary, self.queue = primary, queue
+        with primary:
+            self.clock: Point | None = primary.clock.at(queue.handle) if timed else None
+            self.handle = primary.take_event(timed=timed)
+            primary.library.EventRecord(self.handle, queue.handle)
+
+    def wait(self) -> None:
+        """Wait until the command is done."""
+        with self.primary:
+            self.primary.library.EventSynchronize(self.handle)
+
+    def code(self) -> int:
+        """0 when it is done, `library.NOT_READY` before, else the error."""
+        with self.primary:
+            return self.primary.query_event(self.handle)
+
+    def __del__(self) -> None:
+        if hasattr(self, "handle"):
+            self.primary.give_event(self.handle, timed=self.clock is not None)
+
+
+def stream_at(primary: Primary, handle: int, owner: Any = None) -> Queue:
+    """The queue around a stream that there is; handle 0 is the default stream, too."""
+    handle = handle or LEGACY_STREAM
+    queue: Queue = primary.external(handle, None if handle == LEGACY_STREAM else owner, Queue)
+    return queue

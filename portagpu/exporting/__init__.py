@@ -1,0 +1,1 @@
+"""Kernels as source text for other people's projects, with programs that launch them."""

@@ -1,0 +1,235 @@
+"""OpenCL: ``KERNEL.cl``, and ``KERNEL_host.c``, a program that launches it through the OpenCL API."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from portagpu import dtypes
+from portagpu.backends.c_family.rendering import render
+from portagpu.device.ideal_device import IDEAL
+from portagpu.dtypes import DType, Kind
+from portagpu.exporting.arguments import CArgument, HostArray, HostNumber, Passed
+from portagpu.exporting.export import Export
+from portagpu.ir.program import FAULT_VALUES, MAX_FAULT_VALUES
+from portagpu.version import __version__
+
+BACKEND = "opencl"
+PORTABLE = dataclasses.replace(  # OpenCL 1.2, and what its extensions for float64 and 64-bit atomics add, if it is used
+    IDEAL,
+    opencl_c_version=(1, 2),
+    fp16=False,
+    fp16_functions=False,
+    correctly_rounded_divide_sqrt=False,
+    float_atomic_add_global=False,
+    float_atomic_add_local=False,
+    double_atomic_add_global=False,
+    double_atomic_add_local=False,
+    subgroups=False,
+    subgroup_size=0,
+    subgroup_shuffle=False,
+    required_subgroup_size=False,
+    subgroup_sizes=(),
+    subgroup_block_io=False,
+    conditional_barriers=False,
+    extensions=frozenset({"cl_khr_fp64", "cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"}),
+    cooperative_launch=False,
+    device_fences=False,
+    warp_instructions=False,
+    inline_ptx=False,
+    ptx_target=(0, 0),
+    architecture_ptx=False,
+    async_copies=False,
+    nanosleep=False,
+    register_aware_scheduling=False,
+)
+_TEMPLATES = "portagpu.exporting.templates"
+_HOST_TYPES = {
+    dtypes.BOOL: "cl_uchar",
+    dtypes.INT8: "cl_char",
+    dtypes.INT16: "cl_short",
+    dtypes.INT32: "cl_int",
+    dtypes.INT64: "cl_long",
+    dtypes.UINT8: "cl_uchar",
+    dtypes.UINT16: "cl_ushort",
+    dtypes.UINT32: "cl_uint",
+    dtypes.UINT64: "cl_ulong",
+    dtypes.FLOAT16: "cl_ushort",
+    dtypes.BFLOAT16: "cl_ushort",
+    dtypes.FLOAT32: "cl_float",
+    dtypes.FLOAT64: "cl_double",
+}
+_LEAST_SHARED = 16  # bytes: memory of no size is refused
+
+
+@dataclass(frozen=True, slots=True)
+class _Array:
+    """An array in the host program: C text. Complex numbers are pairs of ``type``, records bytes."""
+
+    name: str
+    type: str
+    parts: int  # values of ``type`` of an element
+    ndim: int
+    fill: str  # a value by its number ``k`` among those of ``type``
+    read: str  # a value as a double
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What the templates see."""
+
+    version: str
+    export: Export
+    arrays: tuple[_Array, ...]
+    numbers: tuple[tuple[str, str], ...]  # names and values, which are text in C
+    settings: tuple[str, ...]  # statements that set the arguments
+    title: str
+    meanings: tuple[str, ...]  # of the C parameters
+    source: str
+    blocks: tuple[str, ...]  # along each axis of the grid
+    options: str
+    shared: int
+    faults: tuple[str, ...]
+    fault_size: int
+
+
+def texts(export: Export) -> dict[str, str]:
+    """The files' texts by their names."""
+    view = _View(
+        version=__version__,
+        export=export,
+        arrays=tuple(map(_array, export.arrays)),
+        numbers=tuple((n.name, _initial(n)) for n in export.numbers),
+        settings=tuple(_setting(n, a) for n, a in enumerate(export.c_arguments)),
+        title=export.signature.replace("*/", "* /"),
+        meanings=tuple(map(_meaning, export.c_arguments)),
+        source=export.kernel_source.source.strip("\n"),
+        blocks=_blocks(export),
+        options=" ".join(o for o in export.options if o != "-w"),
+        shared=max(export.shared, _LEAST_SHARED),
+        faults=tuple(f"{f.kind.__name__} in {f.function}, line {f.span.line}" for f in export.kernel_source.faults),
+        fault_size=FAULT_VALUES + MAX_FAULT_VALUES,
+    )
+    return {
+        f"{export.name}.cl": render(_TEMPLATES, "opencl_kernel.mako", view),
+        f"{export.name}_host.c": render(_TEMPLATES, "opencl_host.mako", view),
+    }
+
+
+def _array(array: HostArray) -> _Array:
+    element = array.element
+    if not isinstance(element, DType):
+        return _Array(array.name, "cl_uchar", array.itemsize, array.ndim, "0", "{}")
+    kind, parts = _HOST_TYPES[element.real], 2 if element.is_complex else 1
+    if element.is_inexact:
+        pattern = "0.25f * (float)(k % 7)"
+    else:
+        pattern = f"({kind})(k % {2 if element.kind is Kind.BOOL else 7})"
+    read = "(double){}"
+    if element in (dtypes.FLOAT16, dtypes.BFLOAT16):
+        pattern, read = f"{element.name}_bits({pattern})", f"{element.name}_value({{}})"
+    return _Array(array.name, kind, parts, array.ndim, pattern, read)
+
+
+def _initial(number: HostNumber) -> str:
+    """A number's value in C; of integers that nobody says the arrays' size, of others a half."""
+    value: Any = number.value
+    if number.dtype.is_complex:
+        pair = complex(0.5 if value is None else value)
+        return f"{{{{{_real(pair.real)}, {_real(pair.imag)}}}}}"
+    if number.dtype.is_inexact:
+        return _real(float(0.5 if value is None else value))
+    if number.dtype.kind is Kind.BOOL:
+        return str(int(1 if value is None else bool(value)))
+    return "SIZE" if value is None else f"{int(value)}{'u' if value >= 2**63 else ''}"
+
+
+def _real(value: float) -> str:
+    """A literal in C."""
+    if math.isnan(value):
+        return "NAN"
+    return repr(value) if math.isfinite(value) else "INFINITY" if value > 0 else "-INFINITY"
+
+
+def _blocks(export: Export) -> tuple[str, ...]:
+    """Blocks of the grid: those that cover the first array, the last axis by x."""
+    first = export.arrays[0] if export.arrays else None
+    found = []
+    for axis in range(export.axes):
+        extent = f"{first.name}_shape[{first.ndim - 1 - axis}]" if first is not None and axis < first.ndim else "1"
+        if first is not None and axis == export.axes - 1:  # what has no axis of its own goes along the last one
+            extent = " * ".join(f"{first.name}_shape[{n}]" for n in range(first.ndim - axis)) or "1"
+        found.append(extent)
+    return tuple(found)
+
+
+def _setting(number: int, argument: CArgument) -> str:
+    of = argument.argument
+    name = "" if of is None else of.name
+    match argument.passed:
+        case Passed.BUFFER:
+            return f"clSetKernelArg(kernel, {number}, sizeof(cl_mem), &{name}_memory)"
+        case Passed.SHARED:
+            return f"clSetKernelArg(kernel, {number}, SHARED_BYTES, NULL)"
+        case Passed.FAULT:
+            return f"clSetKernelArg(kernel, {number}, sizeof(cl_mem), &raised_memory)"
+        case Passed.NUMBER:
+            assert argument.dtype is not None
+            kind = _c_type(argument.dtype)
+            return f"clSetKernelArg(kernel, {number}, sizeof({kind}), &({kind}){_literal(argument, name)})"
+        case _:
+            assert argument.dtype is not None
+            kind = _c_type(argument.dtype)
+            return f"clSetKernelArg(kernel, {number}, sizeof({kind}), &({kind}){{{_counted(argument)}}})"
+
+
+def _literal(argument: CArgument, name: str) -> str:
+    """A number as a compound literal."""
+    assert argument.dtype is not None
+    return f"{name}_value" if argument.dtype.is_complex else f"{{{name}_value}}"
+
+
+def _counted(argument: CArgument) -> str:
+    """A shape, stride or offset as an expression in C."""
+    if argument.passed is Passed.SHARED_BYTES:
+        return "SHARED_BYTES"
+    if argument.passed is Passed.OFFSET:
+        return "0"
+    array = argument.argument
+    assert isinstance(array, HostArray)
+    if argument.passed is Passed.SHAPE:
+        return f"{array.name}_shape[{argument.axis}]"
+    inner = range(argument.axis) if array.is_fortran else range(argument.axis + 1, array.ndim)
+    factors = [f"{array.name}_shape[{n}]" for n in inner]
+    if array.itemsize != argument.unit:
+        factors.append(str(array.itemsize // argument.unit))
+    return " * ".join(factors) or "1"
+
+
+def _meaning(argument: CArgument) -> str:
+    """A sentence about a C parameter."""
+    name = "" if argument.argument is None else argument.argument.name
+    match argument.passed:
+        case Passed.BUFFER:
+            return f"memory of {name}"
+        case Passed.SHAPE:
+            return f"elements of {name} along axis {argument.axis}"
+        case Passed.STRIDE:
+            return f"stride of {name} along axis {argument.axis}, in units of {_bytes(argument.unit)}"
+        case Passed.OFFSET:
+            return f"where {name} starts in its memory, in units of {_bytes(argument.unit)}"
+        case Passed.NUMBER:
+            return name
+        case _:
+            words: str = argument.passed.value
+            return words
+
+
+def _bytes(count: int) -> str:
+    return "1 byte" if count == 1 else f"{count} bytes"
+
+
+def _c_type(dtype: DType) -> str:
+    return f"{_HOST_TYPES[dtype.real]}2" if dtype.is_complex else _HOST_TYPES[dtype]

@@ -1,0 +1,1 @@
+"""Mako templates of exported files."""

@@ -1,0 +1,1 @@
+"""Operators of other libraries, as Python functions declare them: inputs, results, gradients."""

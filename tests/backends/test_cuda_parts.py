@@ -1,0 +1,168 @@
+"""Parts of the back end `cuda` that need no card: packed arguments, capsules, blocks of memory, who is refused."""
+
+from __future__ import annotations
+
+import struct
+
+import cards
+import numpy as np
+import pytest
+
+import portagpu
+from portagpu.backends.cuda import dlpack
+from portagpu.backends.cuda.arrays import CudaArray, Lying, reader_of
+from portagpu.backends.cuda.kernels import LocalMemory, _chosen, _places
+from portagpu.backends.cuda.memory import Heap, Memory, Part
+from portagpu.backends.registry import named
+from portagpu.errors import DeviceError
+from portagpu.settings import Settings
+
+needs_no_card = pytest.mark.skipif(bool(cards.records), reason="a card of CUDA works here")
+
+
+# arguments ----------------------------------------------------------------------------------------------------------
+
+
+def test_arguments_lie_as_c_has_them():
+    kinds = [None, "uint8", "int16", "float16", "float32", "complex64", "float64", "int64", "complex128", None]
+    places = _places([kind and np.dtype(kind) for kind in kinds])
+    assert [place.begin for place in places] == [0, 8, 10, 12, 16, 24, 32, 40, 48, 64]
+    packed = bytearray(places[-1].end)
+    values = [
+        Memory(2**40, 8),
+        True,
+        np.int16(-2),
+        0.5,
+        np.float32(3),
+        1 + 2j,
+        4.25,
+        -(10**12),
+        3 - 4j,
+        LocalMemory(64),
+    ]
+    for place, value in zip(places, values, strict=True):
+        place.pack(packed, place.begin, *place.parts(value))
+    read = struct.unpack("<QBxhexxf4xffdqddQ", packed)
+    assert read == (2**40, 1, -2, 0.5, 3.0, 1.0, 2.0, 4.25, -(10**12), 3.0, -4.0, 0)
+
+
+def test_a_block_for_a_launch_that_names_none():
+    assert _chosen((1024, 4), 1024) == (256, 1)
+    assert _chosen((97,), 1024) == (97,)
+    assert _chosen((509,), 1024) == (1,)
+    assert _chosen((512,), 128) == (128,)
+
+
+# arrays of others ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "uint64", "complex64", "bool"])
+def test_capsules(dtype):
+    host = np.arange(24).astype(dtype).reshape(4, 6)[::2, 1:]
+    told = dlpack.read(host.__dlpack__())
+    assert (told.address, told.shape, told.strides) == (host.ctypes.data, host.shape, host.strides)
+    assert told.dtype == host.dtype and not told.readonly
+    host.flags.writeable = False
+    assert dlpack.read(host.__dlpack__(max_version=(1, 0))).readonly
+
+
+def test_how_arrays_lie():
+    lying = Lying((3, 4), (-16, 4), np.dtype(np.float32))
+    assert (lying.below, lying.above) == (-32, 16)
+    empty = Lying((3, 0), (0, 4), np.dtype(np.float32))
+    assert (empty.below, empty.above) == (0, 0)
+
+
+@pytest.mark.parametrize("value", [None, 3, "x", np.zeros(3), (1, 2), object()])
+def test_what_is_no_array_on_a_card(value):
+    assert reader_of(value) is None and not isinstance(value, CudaArray)
+
+
+# memory -------------------------------------------------------------------------------------------------------------
+
+
+class Library:
+    """Hands out addresses."""
+
+    def __init__(self):
+        self.next, self.freed = 2**30, []
+
+    def handle(self, name, room):
+        self.next += room
+        return self.next - room
+
+    def MemFree_v2(self, address):
+        self.freed.append(address)
+
+
+class Card:
+    """As much of a primary context as a heap needs. ``busy``: queues that are apart from the default one."""
+
+    is_over = False
+
+    def __init__(self):
+        self.library, self.busy = Library(), []
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *error):
+        pass
+
+    def queues(self):
+        return []
+
+    def forget(self, name, handle):
+        getattr(self.library, name)(handle)
+
+
+def test_blocks_serve_again():
+    card = Card()
+    heap = Heap(card, 2**30)
+    first = heap.allocate(1000)
+    assert (first.size, first.room, heap.used_bytes, heap.held_blocks) == (1000, 1024, 1024, 0)
+    place = first.address
+    first.release()
+    first.release()
+    assert (heap.used_bytes, heap.held_blocks) == (0, 1)
+    again = heap.allocate(1023)
+    assert again.address == place and heap.held_blocks == 0
+    del again
+    heap.free_held()
+    assert card.library.freed == [place] and heap.held_blocks == 0
+
+
+def test_blocks_that_others_know_or_that_are_too_many_go_back():
+    card = Card()
+    heap = Heap(card, 2**20)
+    shared, large = heap.allocate(4096), heap.allocate(2**18)
+    shared.exported = True
+    places = [shared.address, large.address]
+    shared.release()
+    large.release()
+    assert card.library.freed == places
+
+
+def test_parts_of_memory():
+    whole = Memory(4096, 100)
+    part = Part(Part(whole, 16, 50), 8, 20)
+    assert (part.address, part.size) == (4120, 20) and part.whole is whole
+
+
+# machines without a card --------------------------------------------------------------------------------------------
+
+
+@needs_no_card
+def test_where_there_is_no_card():
+    backend = named("cuda")
+    settings = Settings.from_environment()
+    assert backend.discover(settings, fresh=False, renumber=False).records == ()
+    with pytest.raises(DeviceError, match="libcuda"):
+        portagpu.cuda.select_device("cuda:0")
+
+
+@pytest.mark.skipif(not cards.records, reason="no card of CUDA's works here")
+def test_a_card_is_chosen_by_its_back_ends_name():
+    with portagpu.cuda.select_device("cuda:0") as context:
+        assert context.device.backend == "cuda"
+        assert context.device.key.startswith("cuda:")
