@@ -84,13 +84,17 @@ inline Program *compiled(const sycl::context &context, const sycl::device &devic
                          const char *options, const char *driver_options, std::string &log) {
   std::vector<sycl::device> devices{device};
   auto text = ex::create_kernel_bundle_from_source(context, ex::source_language::sycl, std::string(source));
-  ex::properties properties{ex::build_options{lines_of(options)}, ex::save_log{&log}};
+  auto all_options = lines_of(options);
+  all_options.push_back("-fsycl-device-code-split=off"); // one program for all kernels
+  ex::properties properties{ex::build_options{all_options}, ex::save_log{&log}};
   if (device.get_backend() != sycl::backend::opencl) {
     auto *program = new Program{context, device};
     program->bundle.push_back(ex::build(text, devices, properties));
     return counted(program_kind, program);
   }
   auto objects = ex::compile(text, devices, properties);
+  if (objects.end() - objects.begin() > 1)
+    throw std::runtime_error("the compiler made several images of the program");
   for (const auto &image : objects) {
     auto [begin, end] = Image::content(image);
     auto place = sycl::get_native<sycl::backend::opencl>(context);
