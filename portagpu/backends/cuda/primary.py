@@ -77,10 +77,20 @@ class Primary:
 
     # queues ---------------------------------------------------------------------------------------------------------
 
-    def know(self, queue: Any) -> None:
-        """Remember a queue as long as it lives: memory that it may use goes to nobody else before it is done."""
-        key = id(queue)
-        self._queues[key] = weakref.ref(queue, lambda _: self._queues.pop(key, None))
+    def know(self, queue: Any, *, own: bool) -> None:
+        """Remember a queue as long as it lives: memory that it may use goes to nobody else before it is done.
+
+        Its stream, where it is its own, goes with it. A finaliser of the queue's would come too soon: until it returns,
+        other threads are still given the queue.
+        """
+        key, handle = id(queue), queue.handle
+
+        def end(_: Any) -> None:
+            self._queues.pop(key, None)
+            if own:
+                self.forget("StreamDestroy_v2", handle)
+
+        self._queues[key] = weakref.ref(queue, end)
 
     def external(self, handle: int, owner: Any, make: Callable[[Primary, int, Any], Any]) -> Any:
         """The queue around a stream of another library, which ``owner`` keeps; ``make`` makes it, if there is none."""
