@@ -31,13 +31,15 @@ def _kernels_are_loaded(request):
         return
     _loaded.add(device.index)
     with cuda.select_device(device):
-        x, y, square = cuda.device_array(8, np.float32), cuda.device_array(8, np.float32), cuda.device_array((4, 2))
+        x, y, wide = cuda.device_array(8, np.float32), cuda.device_array(8, np.float32), cuda.device_array((4, 8))
         for _ in range(2):
             put[1, 8](x, 7)
             copy[1, 8](x, y)
             copy[1, 8](np.zeros(8, np.float32), y)
-            square.T.copy()
-            y[::2].copy_to_host()
+            wide[:, ::2].T.copy()
+            wide[:, ::2].copy_to_device(cuda.pinned_array((4, 4)))
+            for strided in (y[::2], wide[0, ::2]):
+                strided.copy_to_host(cuda.pinned_array(4, strided.dtype))
         cuda.synchronize()
 
 

@@ -11,7 +11,7 @@ from portagpu.backends.cuda.clock import Point
 from portagpu.backends.cuda.library import LEGACY_STREAM, NOT_READY, CudaError
 from portagpu.backends.cuda.primary import Primary
 
-_ORDERED = 0  # a flag of streams: CUDA's default stream and the stream wait for each other
+_APART = 1  # a flag of streams: the runtime sees to their order with the default stream, as with others
 
 
 class Queue:
@@ -29,7 +29,7 @@ class Queue:
         self._calls: deque[tuple[Event, Callable[[int], None]]] = deque()
         self._working = threading.Lock()
         with primary:
-            self.handle = primary.library.handle("StreamCreate", _ORDERED) if handle is None else handle
+            self.handle = primary.library.handle("StreamCreate", _APART) if handle is None else handle
         primary.know(self, own=handle is None)
 
     def flush(self) -> None:
