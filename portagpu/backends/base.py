@@ -217,6 +217,8 @@ class Driver(ABC):
     """Whether events of every queue know their times, so that queues are never replaced for that."""
     knows_addresses: ClassVar[bool] = False
     """Whether addresses of all memory are known (`host_range`), so that they tell what overlaps."""
+    shares_addresses: ClassVar[bool] = False
+    """Whether libraries of CUDA's use the memory by those addresses: `share` and `pointer`."""
 
     # the context ----------------------------------------------------------------------------------------------------
 

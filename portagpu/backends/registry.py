@@ -43,7 +43,9 @@ def register(backend: Backend) -> None:
     foreign.arrays = tuple(kind for one in known for kind in one.array_types)
     foreign.memories = tuple(kind for one in known for kind in one.memory_types)
     foreign.queues = tuple(kind for one in known for kind in one.queue_types)
-    foreign.owners = tuple((one, (*one.queue_types, *one.memory_types, *one.array_types, *one.context_types)) for one in known)
+    foreign.owners = tuple(
+        (one, (*one.queue_types, *one.memory_types, *one.array_types, *one.context_types)) for one in known
+    )
 
 
 def registered() -> tuple[Backend, ...]:

@@ -18,7 +18,8 @@ def from_dlpack(obj: Any) -> DeviceNDArray:
     """A device array of ``obj``, which has ``__dlpack__``.
 
     What is in host memory is shared by CPU devices, and copied to others; what is in a card's memory is shared through
-    the back end `cuda`, what is in that of a SYCL device through `sycl`. Raises `MemoryNotSharedError` for memory of a device.
+    the back end `cuda`, what is in that of a SYCL device through `sycl`. Raises `MemoryNotSharedError` for memory of
+    other devices.
     """
     if isinstance(obj, DeviceNDArray):
         return obj

@@ -1,4 +1,4 @@
-"""What the SYCL back end hands out goes back: memory once no queue uses it, objects of the library when they are dropped."""
+"""What the SYCL back end hands out goes back: memory once no queue uses it, objects when they are dropped."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ def test_what_is_put_aside_is_freed_behind_markers():
             self.is_done = True
 
     class Queue:
-        marks: list[Mark] = []
+        def __init__(self):
+            self.marks = []
 
         def barrier(self, ends):
             self.marks.append(Mark())
@@ -102,7 +103,7 @@ def test_blocks_serve_again_and_memory_that_is_held_is_given_back_when_none_is_l
     first = pool.allocate(1000)
     first.release()
     assert pool.held_blocks == 1 and pool.used_bytes == 0
-    assert pool.allocate(1001).address == 1 and pool.used_bytes >= 1001 or block_size(1000) != block_size(1001)
+    assert (pool.allocate(1001).address == 1 and pool.used_bytes >= 1001) or block_size(1000) != block_size(1001)
     kept = [pool.allocate(5000) for _ in range(2)]
     assert len(made) - len(freed) <= 3 and pool.allocate(7).address and len(kept) == 2
 

@@ -139,6 +139,10 @@ class Sycl(Backend):
         """A `dpnp.ndarray` of the same memory."""
         return dpctl_objects.library_array(queue, view)
 
+    def identity(self, value: Any) -> Hashable | None:
+        """Address, layout and queue."""
+        return dpctl_objects.identity(value)
+
     def empty_like(self, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """An array of the same library, on the same queue."""
         return dpctl_objects.empty_like(array, shape, dtype)

@@ -10,7 +10,7 @@ import math
 import sys
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -173,7 +173,7 @@ def parts(library: Library, array: Any) -> ForeignArray:
     """What an array consists of. Raises `ArgumentTypeError` for what has no queue, or elements that NumPy lacks."""
     facts = _interface(array)
     native, dtype = facts["syclobj"], np.dtype(facts["typestr"])
-    address, _ = facts["data"]
+    address, readonly = facts["data"]
     shape = tuple(facts["shape"])
     steps = facts["strides"] or tuple(math.prod(shape[n + 1 :]) for n in range(len(shape)))
     strides = tuple(step * dtype.itemsize for step in steps)
@@ -182,7 +182,18 @@ def parts(library: Library, array: Any) -> ForeignArray:
     size = offset + last + dtype.itemsize if all(shape) else offset
     memory = Memory(int(address), max(1, size), owner=array)
     queue = queue_of(library, native) if isinstance(native, DpctlQueue) else None
-    return ForeignArray(memory, offset, shape, strides, dtype, queue)
+    return ForeignArray(memory, offset, shape, strides, dtype, queue, bool(readonly))
+
+
+def identity(array: Any) -> Hashable | None:
+    """What tells memory, queue and layout of an array from those of others; None for what is no array of dpctl's."""
+    if not isinstance(array, UsmArray):
+        return None
+    facts = _interface(array)
+    native = facts["syclobj"]
+    if not isinstance(native, DpctlQueue):
+        return None
+    return facts["data"], facts.get("offset", 0), facts["shape"], facts["strides"], facts["typestr"], native
 
 
 def _interface(array: Any) -> dict[str, Any]:

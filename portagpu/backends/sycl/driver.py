@@ -6,6 +6,7 @@ import ctypes
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ _FAILED = -1
 
 class SyclDriver(Driver):
     """See `portagpu.backends.base.Driver`. Handles are those of `portagpu.backends.sycl.handles`."""
+
+    knows_addresses = True
 
     def __init__(
         self, backend: Backend, record: DeviceRecord, library: Library, context: SyclContext, device: Device
@@ -193,7 +196,7 @@ class SyclDriver(Driver):
 
     def wrap_host(self, low: int, high: int, *, written: bool) -> Any:
         """The host's memory itself, where kernels take its addresses."""
-        return Memory(low, high - low, of_host=True)
+        return Memory(low, high - low)
 
     def map_back(self, queue: Any, memory: Any) -> None:
         """Wait: kernels wrote to the host's memory itself."""
@@ -208,7 +211,7 @@ class SyclDriver(Driver):
     def page_locked(self, queue: Any, nbytes: int) -> HostBytes:
         """The library's memory of the host."""
         size = max(1, nbytes)
-        made = Memory(self._allocate(size, of_host=True), size, give_back=self._aside.put, of_host=True)
+        made = Memory(self._allocate(size, of_host=True), size, give_back=self._aside.put)
         return np.asarray(PageLocked(made))[:nbytes]
 
     def is_page_locked(self, owner: Any) -> bool:
@@ -220,8 +223,13 @@ class SyclDriver(Driver):
         memory.owner = owner
 
     def host_range(self, memory: Any) -> HostRange | None:
-        """Where memory of the host lies."""
-        return HostRange(memory.address) if memory.of_host else None
+        """The memory's address: host and devices have one space of addresses."""
+        return HostRange(memory.address)
+
+    def may_overlap(self, places: Sequence[tuple[Any, int]]) -> bool:
+        """Whether stretches of addresses cross."""
+        spans = sorted((memory.address + offset, memory.address + memory.size) for memory, offset in places)
+        return any(first[1] > second[0] for first, second in pairwise(spans))
 
     def is_memory(self, value: Any) -> bool:
         """Whether a value is memory."""

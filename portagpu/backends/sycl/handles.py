@@ -80,7 +80,7 @@ class Event(Handle):
 class Queue(Handle):
     """An in-order queue."""
 
-    __slots__ = ("context", "key", "profiling")
+    __slots__ = ("context", "key", "profiling", "wrapped")
     drop = "pg_drop_queue"
 
     def __init__(self, library: Library, address: int, context: SyclContext) -> None:
@@ -88,6 +88,7 @@ class Queue(Handle):
         self.context = context
         self.key = int(library.pg_hash_queue(address))
         self.profiling = bool(library.pg_measures(address))
+        self.wrapped: Any = None  # the stream around it, which whoever makes streams notes here
         _queues[self.key] = self
 
     def flush(self) -> None:

@@ -60,7 +60,7 @@ class ArrayOperators:
         it by name, and for nobody else: `torch.as_tensor`, `jax.numpy.asarray` and `cupy.asarray` see an array with
         DLPack and ``__array__``, which they take.
         """
-        if not self.context.driver.knows_addresses and not is_asked_for(sys._getframe(1)):
+        if not self.context.driver.shares_addresses and not is_asked_for(sys._getframe(1)):
             raise AttributeError(NAME)  # what is told is in `nearest`
         return described(self)
 
