@@ -14,6 +14,7 @@ from portagpu.runtime.arrays.foreign_views import borrowed_view
 from portagpu.runtime.execution.stream import Stream
 
 _MOST = 256  # kinds of results that are remembered
+_SELDOM, _MOST_FREQUENT, _MOST_COUNTED = 4, 48, 4096  # times, products, products
 
 
 class Borrowed(NamedTuple):
@@ -52,7 +53,31 @@ class _ResultFacts:
         self._known[key] = facts
 
 
-_results = _ResultFacts()
+class _Repeats:
+    """How often products of the very same memory came: few of them get recordings of their own, which need no arguments
+    to be set. All others share those of arrays that lie alike."""
+
+    def __init__(self) -> None:
+        self._counts: dict[Any, int] = {}
+        self._frequent = 0
+
+    def is_often(self, key: Any) -> bool:
+        """Count a product; whether it is one of the few."""
+        count = self._counts.get(key, 0)
+        if count > _SELDOM:
+            return True
+        if not count and len(self._counts) >= _MOST_COUNTED:
+            self._counts.clear()
+            self._frequent = 0
+        if count == _SELDOM:
+            if self._frequent >= _MOST_FREQUENT:
+                return False
+            self._frequent += 1
+        self._counts[key] = count + 1
+        return False
+
+
+_results, _repeats = _ResultFacts(), _Repeats()
 
 
 def borrowed_operands(a: Any, b: Any, out: Any, stream: Any) -> Borrowed | None:
@@ -117,11 +142,11 @@ def product_of_borrowed(
             return own
     c = found.c
     assert c is not None
-    if numbers is not None and again(a, b, c, stream, numbers, borrowed=True) is not None:
-        return found.out
-    request = checked(a, b, c, stream)
     if numbers is None:
-        enqueue(request, c)
-    else:
-        first(a, b, c, stream, numbers, lambda into: enqueue(request, into), new=False, borrowed=True)
+        enqueue(checked(a, b, c, stream), c)
+        return found.out
+    alike = not _repeats.is_often((a.token, b.token, c.token, stream.token, numbers))
+    if again(a, b, c, stream, numbers, borrowed=alike) is None:
+        request = checked(a, b, c, stream)
+        first(a, b, c, stream, numbers, lambda into: enqueue(request, into), new=False, borrowed=alike)
     return found.out

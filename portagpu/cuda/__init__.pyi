@@ -738,8 +738,10 @@ def mbarrier_init(barriers: _Array, index: SupportsIndex, count: SupportsIndex) 
     Errors: MissingCapabilityError: the device has no such instruction.
     """
 
-def mbarrier_arrive(barriers: _Array, index: SupportsIndex) -> None:
-    """Arrives at a barrier, also at one of `cg.this_cluster().map_shared_rank`.
+def mbarrier_arrive(barriers: _Array, index: SupportsIndex, relaxed: bool = False) -> None:
+    """Arrives at a barrier, also at one of `cg.this_cluster().map_shared_rank`, whose block then sees what this
+    thread wrote; not so with `relaxed`, which is much faster, and enough where bulk copies and matrix units alone touch
+    memory.
 
     Errors: MissingCapabilityError: the device has no such instruction.
     """
@@ -750,8 +752,9 @@ def mbarrier_arrive_expect_tx(barriers: _Array, index: SupportsIndex, bytes: Sup
     Errors: MissingCapabilityError: the device has no such instruction.
     """
 
-def mbarrier_wait_parity(barriers: _Array, index: SupportsIndex, parity: SupportsIndex) -> None:
-    """Waits for the end of a barrier's phase of that parity.
+def mbarrier_wait_parity(barriers: _Array, index: SupportsIndex, parity: SupportsIndex, relaxed: bool = False) -> None:
+    """Waits for the end of a barrier's phase of that parity; in kernels of clusters, to see what its blocks wrote,
+    unless `relaxed`, see `mbarrier_arrive`.
 
     Errors: MissingCapabilityError: the device has no such instruction.
     """

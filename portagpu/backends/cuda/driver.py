@@ -12,6 +12,7 @@ from portagpu.backends.base import Allocator, Backend, Built, Driver, Enqueue, H
 from portagpu.backends.cuda import dlpack
 from portagpu.backends.cuda import library as cu
 from portagpu.backends.cuda.compiling import compiled
+from portagpu.backends.cuda.graphs import Graph
 from portagpu.backends.cuda.handles import Event, Queue, stream_at
 from portagpu.backends.cuda.kernels import Kernel, LocalMemory, Program, enqueue_on
 from portagpu.backends.cuda.memory import Block, Heap, Memory, PageLocked, Part, address_of
@@ -264,6 +265,10 @@ class CudaDriver(Driver):
     def _enqueue_with_event(self, queue: Any, kernel: Any, sizes: Any) -> Event:
         self._enqueue(queue, kernel, sizes)
         return Event(queue)
+
+    def graph(self, enqueue: Callable[[Any], None]) -> Callable[[Any], None] | None:
+        """A graph of CUDA's."""
+        return Graph(self._primary, enqueue)
 
     # figures --------------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from portagpu.backends.cuda.clock import Point
 from portagpu.backends.cuda.library import LEGACY_STREAM, NOT_READY, CudaError
 from portagpu.backends.cuda.primary import Primary
 
-_ORDERED = 0  # a flag of streams: CUDA's default stream and the stream wait for each other
+_APART = 1  # a flag of streams: the runtime sees to their order with the default stream, as with others
 
 
 class Queue:
@@ -20,18 +20,17 @@ class Queue:
     ``wrapped`` is for the runtime: what it has around the queue.
     """
 
-    __slots__ = ("__weakref__", "_calls", "_own", "_working", "handle", "owner", "primary", "wrapped")
+    __slots__ = ("__weakref__", "_calls", "_working", "handle", "owner", "primary", "wrapped")
 
     def __init__(self, primary: Primary, handle: int | None = None, owner: Any = None) -> None:
         """``handle``: of a stream that there is; None for a new one."""
         self.primary, self.owner = primary, owner
         self.wrapped: Any = None
-        self._own = handle is None
         self._calls: deque[tuple[Event, Callable[[int], None]]] = deque()
         self._working = threading.Lock()
         with primary:
-            self.handle = primary.library.handle("StreamCreate", _ORDERED) if handle is None else handle
-        primary.know(self)
+            self.handle = primary.library.handle("StreamCreate", _APART) if handle is None else handle
+        primary.know(self, own=handle is None)
 
     def flush(self) -> None:
         """Nothing: CUDA starts what it is given."""
@@ -71,10 +70,6 @@ class Queue:
             except CudaError as error:
                 status = -error.code
             function(status)
-
-    def __del__(self) -> None:
-        if getattr(self, "_own", False) and hasattr(self, "handle"):
-            self.primary.forget("StreamDestroy_v2", self.handle)
 
 
 class Event:

@@ -43,7 +43,6 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "cuStreamSynchronize": (_P,),
     "cuStreamQuery": (_P,),
     "cuStreamWaitEvent": (_P, _P, _UINT),
-    "cuStreamIsCapturing": (_P, _P),
     "cuStreamBeginCapture_v2": (_P, _INT),
     "cuStreamEndCapture": (_P, _P),
     "cuGraphInstantiateWithFlags": (_P, _P, ctypes.c_ulonglong),

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable
 from functools import cache
 from types import TracebackType
@@ -46,6 +47,7 @@ class Primary:
         self.clock = Clock(self)
         self._external: dict[int, Any] = {}  # queues by handle
         self._queues: dict[int, weakref.ref[Any]] = {}
+        self._ended: deque[int] = deque()  # streams whose queues are gone
         self._events: tuple[list[int], list[int]] = ([], [])  # that nobody uses: plain ones, and those with times
         self._current = self.library.raw("cuCtxGetCurrent")
         self._query_stream = self.library.raw("cuStreamQuery")
@@ -77,10 +79,33 @@ class Primary:
 
     # queues ---------------------------------------------------------------------------------------------------------
 
-    def know(self, queue: Any) -> None:
-        """Remember a queue as long as it lives: memory that it may use goes to nobody else before it is done."""
-        key = id(queue)
-        self._queues[key] = weakref.ref(queue, lambda _: self._queues.pop(key, None))
+    def know(self, queue: Any, *, own: bool) -> None:
+        """Remember a queue as long as it lives: memory that it may use goes to nobody else before it is done.
+
+        Its stream, where it is its own, goes with it. A finaliser of the queue's would come too soon: until it returns,
+        other threads are still given the queue.
+        """
+        key, handle = id(queue), queue.handle
+
+        def end(_: Any) -> None:
+            self._queues.pop(key, None)
+            if own:
+                self._ended.append(handle)
+
+        self._queues[key] = weakref.ref(queue, end)
+        self._end_streams()
+
+    def _end_streams(self) -> None:
+        """Destroy streams whose queues are gone and whose work is done: for others the driver may wait."""
+        for _ in range(len(self._ended)):
+            try:
+                handle = self._ended.popleft()
+            except IndexError:  # another thread was faster
+                return
+            if self.query_stream(handle) == cu.NOT_READY:
+                self._ended.append(handle)
+            else:
+                self.forget("StreamDestroy_v2", handle)
 
     def external(self, handle: int, owner: Any, make: Callable[[Primary, int, Any], Any]) -> Any:
         """The queue around a stream of another library, which ``owner`` keeps; ``make`` makes it, if there is none."""

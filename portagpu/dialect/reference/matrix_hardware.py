@@ -95,7 +95,12 @@ ENTRIES: dict[str, ReferenceEntry] = {
         f"{_BARRIER}; count: int", "nothing", "Makes a barrier that waits for `count` arrivals.", _MISSING
     ),
     "mbarrier_arrive": call(
-        _BARRIER, "nothing", "Arrives at a barrier, also at one of `cg.this_cluster().map_shared_rank`.", _MISSING
+        f"{_BARRIER}; relaxed: constant bool = False",
+        "nothing",
+        "Arrives at a barrier, also at one of `cg.this_cluster().map_shared_rank`, whose block then sees what this"
+        " thread wrote; not so with `relaxed`, which is much faster, and enough where bulk copies and matrix units"
+        " alone touch memory.",
+        _MISSING,
     ),
     "mbarrier_arrive_expect_tx": call(
         f"{_BARRIER}; bytes: int",
@@ -104,7 +109,11 @@ ENTRIES: dict[str, ReferenceEntry] = {
         _MISSING,
     ),
     "mbarrier_wait_parity": call(
-        f"{_BARRIER}; parity: 0 or 1", "nothing", "Waits for the end of a barrier's phase of that parity.", _MISSING
+        f"{_BARRIER}; parity: 0 or 1; relaxed: constant bool = False",
+        "nothing",
+        "Waits for the end of a barrier's phase of that parity; in kernels of clusters, to see what its blocks wrote,"
+        " unless `relaxed`, see `mbarrier_arrive`.",
+        _MISSING,
     ),
     "fence_proxy_async": call(
         "", "nothing", "Orders this thread's accesses to shared memory before those of bulk copies.", _MISSING

@@ -17,6 +17,7 @@ from portagpu.frontend.intrinsics.instructions import (
     array_of,
     constant_of,
     emit_instruction,
+    flag_of,
     global_address,
     number,
     place_of,
@@ -72,10 +73,12 @@ def _mbarrier_init(ctx: FunctionState, site: Call) -> Value:
 @intrinsic("mbarrier_arrive")
 def _mbarrier_arrive(ctx: FunctionState, site: Call) -> Value:
     name = "mbarrier_arrive"
-    array, index = site.bind(ctx, f"cuda.{name}", "barriers", "index")
+    array, index, relaxed = site.bind(ctx, f"cuda.{name}", "barriers", "index", relaxed=Const(False))
     require_target(ctx, name, _HOPPER, _HINT)
+    orders = not flag_of(ctx, name, "`relaxed`", relaxed)
     if isinstance(array, ArrayValue) and array.space is Space.CLUSTER:
-        return emit_instruction(ctx, "mbarrier_arrive_cluster", operands=(_somewhere(ctx, name, array, index),))
+        operands = (_somewhere(ctx, name, array, index),)
+        return emit_instruction(ctx, "mbarrier_arrive_cluster", orders, operands=operands)
     return emit_instruction(ctx, name, operands=(_barrier(ctx, name, array, index),))
 
 
@@ -91,10 +94,11 @@ def _mbarrier_arrive_expect_tx(ctx: FunctionState, site: Call) -> Value:
 @intrinsic("mbarrier_wait_parity")
 def _mbarrier_wait_parity(ctx: FunctionState, site: Call) -> Value:
     name = "mbarrier_wait_parity"
-    array, index, parity = site.bind(ctx, f"cuda.{name}", "barriers", "index", "parity")
+    array, index, parity, relaxed = site.bind(ctx, f"cuda.{name}", "barriers", "index", "parity", relaxed=Const(False))
     require_target(ctx, name, _HOPPER, _HINT)
     operands = (_barrier(ctx, name, array, index), number(ctx, name, "the parity", parity, UINT))
-    return emit_instruction(ctx, name, ctx.program.cluster is not None, operands=operands)
+    orders = ctx.program.cluster is not None and not flag_of(ctx, name, "`relaxed`", relaxed)
+    return emit_instruction(ctx, name, orders, operands=operands)
 
 
 @intrinsic("barrier_sync")

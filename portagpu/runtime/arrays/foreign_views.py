@@ -14,6 +14,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.factory import facts_of, with_facts
 from portagpu.runtime.arrays.overlap import unknown_key
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.execution.stream import Stream
 
 _MOST_VIEWS = 1024  # that are remembered
@@ -50,7 +51,7 @@ def borrowed_view(obj: Any) -> DeviceNDArray | None:
     Launches and products treat it like an array of ours, so that they are as fast. None for what is no array of another
     library's, and where only its library knows whether the memory stays where it is.
     """
-    known = identity(obj)
+    known = identity(obj) if active.recorder is None else None  # which keeps the memory by the view
     if known is not None:
         found = _views.get(known)
         if found is not None and not found.context.closed:

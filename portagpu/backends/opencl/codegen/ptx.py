@@ -38,7 +38,6 @@ _FIXED = {
     "fence_mbarrier_init": "fence.mbarrier_init.release.cluster;",
     "fence_proxy_async": "fence.proxy.async.shared::cta;",
     "mbarrier_arrive": "mbarrier.arrive.shared::cta.b64 _, [%0];",
-    "mbarrier_arrive_cluster": "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];",
     "mbarrier_arrive_expect_tx": "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;",
     "mbarrier_init": "mbarrier.init.shared::cta.b64 [%0], %1;",
     "tensor_map_acquire": "fence.proxy.tensormap::generic.acquire.gpu [%0], 128; prefetch.tensormap [%0];",
@@ -104,8 +103,8 @@ def _wgmma(instruction: Instruction) -> str:
 
 
 def _mbarrier_wait(instruction: Instruction) -> str:
-    (of_cluster,) = instruction.attributes
-    scope = ".acquire.cluster" if of_cluster else ""
+    (orders,) = instruction.attributes  # what the cluster's threads wrote
+    scope = ".acquire.cluster" if orders else ""
     return (
         f"{{ .reg .pred p; WAIT_%=: mbarrier.try_wait.parity{scope}.shared::cta.b64 p, [%0], %1; @p bra DONE_%=;"
         " bra WAIT_%=; DONE_%=: }"
@@ -159,6 +158,9 @@ _FORMS: dict[str, Callable[[Instruction], str]] = {
     "async_copy_bytes": _async_copy_bytes,
     "async_copy_wait": lambda i: f"cp.async.wait_group {i.attributes[0]};",
     "ldmatrix": _ldmatrix,
+    "mbarrier_arrive_cluster": lambda i: (
+        f"mbarrier.arrive{'.release.cluster' if i.attributes[0] else ''}.shared::cluster.b64 _, [%0];"
+    ),
     "mbarrier_wait_parity": _mbarrier_wait,
     "mma_sync": _mma_sync,
     "setmaxnreg": _setmaxnreg,

@@ -194,7 +194,7 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
                         which = step // steps_of_piece
                         at_a = (step % steps_of_piece + (plan.pieces_a >> which * 4 & 15) * steps_of_piece) * tile_k
                         at_b = (step % steps_of_piece + (plan.pieces_b >> which * 4 & 15) * steps_of_piece) * tile_k
-                    cuda.mbarrier_wait_parity(bars, stages + place, phase)
+                    cuda.mbarrier_wait_parity(bars, stages + place, phase, relaxed=True)
                     cuda.mbarrier_arrive_expect_tx(bars, place, bytes_a + bytes_b)
                     if a_transposed:
                         for part in cuda.unroll(range(tile_m // span)):
@@ -257,7 +257,7 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
                 # one long sum, or sums of `promote` steps
                 count = min(np.int32(promote), steps - begin) if promote else steps
                 for step in range(count):
-                    cuda.mbarrier_wait_parity(bars, place, phase)
+                    cuda.mbarrier_wait_parity(bars, place, phase, relaxed=True)
                     address_a = fixed_a | np.uint64(((start_a + np.uint32(place * bytes_a)) & 0x3FFFF) >> 4)
                     address_b = fixed_b | np.uint64(((start_b + np.uint32(place * bytes_b)) & 0x3FFFF) >> 4)
                     cuda.wgmma_fence()
@@ -277,7 +277,7 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
                     if step > 0:
                         cuda.wgmma_wait_group(1)
                         if releases:
-                            cuda.mbarrier_arrive(released, stages + before)
+                            cuda.mbarrier_arrive(released, stages + before, relaxed=True)
                     before = place
                     place += 1
                     if place == stages:
@@ -285,7 +285,7 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
                         phase ^= 1
                 cuda.wgmma_wait_group(0)
                 if releases:
-                    cuda.mbarrier_arrive(released, stages + before)
+                    cuda.mbarrier_arrive(released, stages + before, relaxed=True)
                 if promote:
                     for block in cuda.unroll(range(blocks)):
                         for i in cuda.unroll(range(tile_n // 2)):
