@@ -7,8 +7,8 @@ import math
 import re
 
 import numpy as np
-import pytest
 import pyopencl as cl
+import pytest
 
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
