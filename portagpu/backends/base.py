@@ -28,7 +28,7 @@ from portagpu.device.ideal_device import PORTABLE
 from portagpu.device.rates import Rates
 from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import DeviceSource
-from portagpu.errors import ArgumentTypeError, DeviceSelectionError, PortaGPUError
+from portagpu.errors import ArgumentTypeError, DeviceSelectionError, MemoryNotSharedError, PortaGPUError
 from portagpu.ir.operations import INSTRUCTIONS, OPERATIONS, not_rendered
 from portagpu.ir.program import Program
 from portagpu.ir.recursion import deeply_nested
@@ -217,6 +217,8 @@ class Driver(ABC):
     """Whether events of every queue know their times, so that queues are never replaced for that."""
     knows_addresses: ClassVar[bool] = False
     """Whether addresses of all memory are known (`host_range`), so that they tell what overlaps."""
+    shares_addresses: ClassVar[bool] = False
+    """Whether libraries of CUDA's use the memory by those addresses: `share` and `pointer`."""
 
     # the context ----------------------------------------------------------------------------------------------------
 
@@ -537,6 +539,12 @@ class Backend(DeviceSource, ABC):
     """Arrays of a library that uses this interface, which kernels take without copies."""
     memory_types: ClassVar[tuple[type, ...]] = ()
     """Native memory, which device arrays are made around."""
+    context_types: ClassVar[tuple[type, ...]] = ()
+    """Native contexts, which contexts are made around; a context of none of these is the chosen back end's."""
+    interfaces: ClassVar[frozenset[str]] = frozenset()
+    """Attributes by which its device arrays show their memory to other libraries; see `interface`."""
+    dlpack_kind: ClassVar[int | None] = None
+    """DLPack's code of its devices' memory."""
     leaked_types: ClassVar[tuple[type, ...]] = ()
     """Whose objects must not be freed in a forked child."""
 
@@ -554,6 +562,10 @@ class Backend(DeviceSource, ABC):
 
     def check_queue(self, queue: Any) -> None:
         """Raise `ArgumentTypeError` for a user's queue that does not run its commands in order."""
+
+    def own_queue(self, queue: Any) -> Any:
+        """What drivers take for a user's queue: itself, unless its library is another one than the back end's."""
+        return queue
 
     def queue_at(self, address: Any) -> Any:
         """A user's queue from its number. Raises `ArgumentTypeError`."""
@@ -583,3 +595,11 @@ class Backend(DeviceSource, ABC):
     def empty_like(self, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """A new array of the library of an array of `array_types`, in the same place; None where there are none."""
         return None
+
+    def interface(self, name: str, queue: Any, view: Strided) -> Any:
+        """The value of one of `interfaces` for a device array; ``queue`` is its stream's."""
+        raise AttributeError(name)
+
+    def from_dlpack(self, exporter: Any) -> Any:
+        """An array of `array_types` on memory of `dlpack_kind` that another library's array shows."""
+        raise MemoryNotSharedError(f"{self.name} takes no memory of other libraries by DLPack")

@@ -43,7 +43,9 @@ def register(backend: Backend) -> None:
     foreign.arrays = tuple(kind for one in known for kind in one.array_types)
     foreign.memories = tuple(kind for one in known for kind in one.memory_types)
     foreign.queues = tuple(kind for one in known for kind in one.queue_types)
-    foreign.owners = tuple((one, (*one.queue_types, *one.memory_types, *one.array_types)) for one in known)
+    foreign.owners = tuple(
+        (one, (*one.queue_types, *one.memory_types, *one.array_types, *one.context_types)) for one in known
+    )
 
 
 def registered() -> tuple[Backend, ...]:
@@ -105,6 +107,11 @@ def owner_of(value: Any) -> Backend:
         if isinstance(value, kinds):
             return one
     return chosen()
+
+
+def of_dlpack(kind: int) -> Backend | None:
+    """The back end whose memory has DLPack's code; None where there is none."""
+    return next((one for one in registered() if one.dlpack_kind == kind), None)
 
 
 def parts_of(value: Any) -> ForeignArray | None:

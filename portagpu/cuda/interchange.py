@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from portagpu.backends.registry import foreign
+from portagpu.backends.registry import foreign, of_dlpack
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.creation import as_device_array, from_interface, to_device
@@ -18,7 +18,8 @@ def from_dlpack(obj: Any) -> DeviceNDArray:
     """A device array of ``obj``, which has ``__dlpack__``.
 
     What is in host memory is shared by CPU devices, and copied to others; what is in a card's memory is shared through
-    the back end `cuda`. Raises `MemoryNotSharedError` for memory of a device.
+    the back end `cuda`, what is in that of a SYCL device through `sycl`. Raises `MemoryNotSharedError` for memory of
+    other devices.
     """
     if isinstance(obj, DeviceNDArray):
         return obj
@@ -26,6 +27,9 @@ def from_dlpack(obj: Any) -> DeviceNDArray:
         return as_device_array(obj)
     if not hasattr(obj, "__dlpack__") or not hasattr(obj, "__dlpack_device__"):
         raise ArgumentTypeError(f"{type(obj).__name__} has no __dlpack__", hint="use cuda.to_device(np.asarray(x))")
+    backend = of_dlpack(obj.__dlpack_device__()[0])
+    if backend is not None:
+        return as_device_array(backend.from_dlpack(obj))
     try:
         host = shared_view(obj, "the array")
     except ArgumentTypeError as error:

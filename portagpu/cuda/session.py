@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from portagpu.backends.registry import chosen, foreign
+from portagpu.backends.registry import foreign
 from portagpu.device import devices
 from portagpu.errors import NoDeviceError
 from portagpu.runtime.execution.context import Context, current_context
@@ -28,15 +28,15 @@ def per_thread_default_stream() -> Stream:
 
 
 def external_stream(ptr: Any) -> Stream:
-    """A stream around a queue of OpenCL that another library made.
+    """A stream around a queue that another library made: PyOpenCL, or dpctl on SYCL devices.
 
-    ``ptr`` is PyOpenCL's queue, or the address of a ``cl_command_queue``, an int. The queue must stay alive as long as
+    ``ptr`` is the queue, or the address of a ``cl_command_queue``, an int. The queue must stay alive as long as
     the stream is used. Raises `ArgumentTypeError`.
     """
     if not isinstance(ptr, foreign.queues):
         if type(ptr) is int and ptr > 0:
             devices()  # registers drivers, which must be before anybody lists platforms
-        ptr = chosen().queue_at(ptr)
+        ptr = current_context().backend.queue_at(ptr)
     return Context.wrap(ptr).wrap_queue(ptr)
 
 

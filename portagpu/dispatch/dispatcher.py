@@ -10,6 +10,7 @@ from typing import Any, Generic, SupportsIndex, TypeAlias
 import numpy as np
 
 from portagpu import types
+from portagpu.backends.registry import foreign
 from portagpu.dispatch import arguments
 from portagpu.dispatch.dates import check_units
 from portagpu.dispatch.early_check import check_text
@@ -34,6 +35,7 @@ from portagpu.runtime.arrays.checks import count
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.host_arguments import HostWork
+from portagpu.runtime.placement import place
 from portagpu.runtime.programs.launch import LaunchShape, check_grid, extent
 from portagpu.types import Signature, Type, as_type, is_type
 from portagpu.types.text import is_foreign
@@ -150,7 +152,9 @@ class Dispatcher(Inspection, Generic[P, R]):
         def launch(*args: P.args, **kwargs: P.kwargs) -> None:
             if tasks == 0:
                 return
-            caps = current_context().capabilities
+            is_foreign_memory = any(isinstance(a, foreign.arrays) for a in args)  # where it is, the launch will be
+            context: Any = place(args, None)[0].context if is_foreign_memory else current_context()
+            caps = context.capabilities
             threads = block or min(256, caps.max_work_group_size, caps.max_work_item_sizes[0])
             self[-(-tasks // threads), threads, stream, sharedmem](*args, **kwargs)
 

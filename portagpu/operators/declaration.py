@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from portagpu.errors import OperatorError, did_you_mean, with_article
@@ -41,20 +41,22 @@ class Declaration:
     inputs: tuple[inspect.Parameter, ...]
     outputs: tuple[Output, ...]
     mutates: tuple[str, ...] = ()
+    input_names: tuple[str, ...] = field(init=False)
+    """The inputs' names, in order."""
+    output_names: tuple[str, ...] = field(init=False)
+    """The results' names, in the order in which they are returned."""
+    defaults: Mapping[str, Any] = field(init=False)
+    """Of the inputs that have one."""
 
-    @property
-    def input_names(self) -> tuple[str, ...]:
-        """The inputs' names, in order."""
-        return tuple(p.name for p in self.inputs)
-
-    @property
-    def output_names(self) -> tuple[str, ...]:
-        """The results' names, in the order in which they are returned."""
-        return tuple(o.name for o in self.outputs)
+    def __post_init__(self) -> None:
+        """What each call asks for."""
+        object.__setattr__(self, "input_names", tuple(p.name for p in self.inputs))
+        object.__setattr__(self, "output_names", tuple(o.name for o in self.outputs))
+        object.__setattr__(self, "defaults", {p.name: p.default for p in self.inputs if p.default is not p.empty})
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The inputs' values by name, with defaults. The arguments are known to fit."""
-        values = {p.name: p.default for p in self.inputs if p.default is not p.empty}
+        values = dict(self.defaults)
         values.update(zip(self.input_names, args, strict=False))
         values.update(kwargs)
         return values

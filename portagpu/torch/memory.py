@@ -49,7 +49,7 @@ def _tensors(values: Iterable[Any]) -> Iterator[tuple[torch.Tensor, np.dtype[Any
 
 def _is_memory(tensor: torch.Tensor) -> bool:
     """Whether a tensor is nothing but elements in the host's memory, and has some."""
-    if tensor.device.type != "cpu" or tensor.layout is not torch.strided or not tensor.ndim or not tensor.numel():
+    if not tensor.is_cpu or tensor.layout is not torch.strided or not tensor.ndim or not tensor.numel():
         return False
     return not (tensor.is_conj() or tensor.is_neg())
 

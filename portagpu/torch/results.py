@@ -16,12 +16,12 @@ def make_results(declaration: Declaration, values: Mapping[str, Any]) -> dict[st
 
     Raises `OperatorError` for what is no tensor of its own on the inputs' device.
     """
-    device = next((t.device for t in _tensors(values.values())), None)
+    tensors = _tensors(values.values())
     found = {}
     for output in declaration.outputs:
         made = _made(declaration.name, output, values)
-        if made is not None:
-            _check(declaration.name, output.name, made, values, device)
+        if output.make is not None:  # what is like an input is right
+            _check(declaration.name, output.name, made, tensors)
         found[output.name] = made
     return found
 
@@ -47,18 +47,19 @@ def _made(name: str, output: Output, values: Mapping[str, Any]) -> Any:
     )
 
 
-def _check(name: str, output: str, made: Any, values: Mapping[str, Any], device: torch.device | None) -> None:
+def _check(name: str, output: str, made: Any, tensors: list[torch.Tensor]) -> None:
     if not isinstance(made, torch.Tensor):
         raise OperatorError(
             f"{name}: the output {output!r} was made as {with_article(type(made).__name__)}, not as one tensor",
             hint="return a tensor, as torch.empty_like(x) and x.new_empty(shape) do; name each result in `outputs`",
         )
-    if any(made is other for other in _tensors(values.values())):
+    if any(made is other for other in tensors):
         raise OperatorError(
             f"{name}: the output {output!r} is an input",
             hint="make a new tensor, or name the input in `mutates`, if it is to be changed",
         )
-    if device is not None and made.device != device:
+    device = tensors[0].device if tensors else made.device
+    if made.device != device:
         raise OperatorError(
             f"{name}: the output {output!r} is on {made.device}, and the inputs are on {device}",
             hint="make it from an input, as torch.empty_like(x) and x.new_empty(shape) do",

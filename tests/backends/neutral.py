@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 
 import cards
+import sycl_devices
 import tiny
 
 _TESTS = Path(__file__).parents[1]
-DEVICES = (*tiny.records, *cards.records)
+DEVICES = (*tiny.records, *cards.records, *sycl_devices.WORKING)
 
 
 def shared(path):

@@ -35,6 +35,15 @@ def test_opencl_renders_each_that_a_pass_leaves_and_no_other():
     assert OPENCL.operations == table.keys() - taken_away
 
 
+def test_sycl_renders_each_but_those_of_some_makers_hardware():
+    table = OPERATIONS.keys() - {name for name, one in OPERATIONS.items() if one.taken_away_by}
+    native = {
+        f"warp_{name}" for name in ("active", "all", "any", "ballot", "eq", "match_all", "match_any", "shfl", "sync")
+    }
+    units = {name for name in table if name.startswith(("mfma", "wmma", "mad_"))}
+    assert table - registry.named("sycl").operations == native | units | {"nanosleep", "shared_address"}
+
+
 def test_each_operation_without_values_is_said_to_be_of_threads_or_of_blocks():
     """Barriers below a branch are right if all threads of a block take it: `portagpu.ir.analysis.uniform`."""
     blocks = {"blockIdx", "blockDim", "gridDim", "gridsize", "subgroup_size", "cluster_rank"}

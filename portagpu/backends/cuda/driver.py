@@ -29,7 +29,7 @@ class CudaDriver(Driver):
     """See `portagpu.backends.base.Driver`. Queues are streams, memory is addresses that CUDA's libraries share."""
 
     always_measures = True
-    knows_addresses = True
+    knows_addresses = shares_addresses = True
 
     def __init__(self, backend: Backend, device: DeviceRecord, primary: Primary) -> None:
         assert device.capabilities is not None

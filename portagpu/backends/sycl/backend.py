@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from portagpu.backends.base import Backend, CompilerOptions, Driver, ForeignArray, Strided
 from portagpu.backends.diagnosis import DriverReport
 from portagpu.backends.source import KernelSource
@@ -14,7 +16,7 @@ from portagpu.backends.sycl.codegen.generate import generate
 from portagpu.backends.sycl.codegen.lowerings import RENDERED
 from portagpu.backends.sycl.driver import SyclDriver
 from portagpu.backends.sycl.drivers.installed import INSTALL
-from portagpu.backends.sycl.handles import Device, Handle, Queue, SyclContext
+from portagpu.backends.sycl.handles import Device, Handle, Queue, SyclContext, known_queue
 from portagpu.backends.sycl.identity import DeviceName, listed
 from portagpu.backends.sycl.library import Library, SyclError, library
 from portagpu.backends.sycl.memory import Memory
@@ -22,7 +24,7 @@ from portagpu.backends.sycl.options import options_for
 from portagpu.device.capabilities import Capabilities
 from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import Discovery, UnusedDriver
-from portagpu.errors import DeviceSelectionError, PortaGPUError
+from portagpu.errors import ArgumentTypeError, DeviceSelectionError, PortaGPUError
 from portagpu.ir.program import Program
 from portagpu.settings import Settings
 
@@ -38,6 +40,9 @@ class Sycl(Backend):
     errors: ClassVar[tuple[type[Exception], ...]] = (SyclError,)
     queue_types: ClassVar[tuple[type, ...]] = (Queue, dpctl_objects.DpctlQueue)
     array_types: ClassVar[tuple[type, ...]] = (dpctl_objects.UsmArray,)
+    context_types: ClassVar[tuple[type, ...]] = (SyclContext, dpctl_objects.DpctlContext)
+    interfaces: ClassVar[frozenset[str]] = frozenset({dpctl_objects.INTERFACE})
+    dlpack_kind: ClassVar[int | None] = 14  # kDLOneAPI
     memory_types: ClassVar[tuple[type, ...]] = (Memory,)
     leaked_types: ClassVar[tuple[type, ...]] = (Handle, Memory)
 
@@ -63,6 +68,8 @@ class Sycl(Backend):
             own = _find(loaded, device.native)
             if native is None:
                 native = SyclContext(loaded, loaded.made(loaded.pg_default_context(own.address)))
+            elif not isinstance(native, SyclContext):
+                native, _ = dpctl_objects.context_of(loaded, native)
         except SyclError as error:
             raise self.translated(error, name="the device", memory=None, is_alive=lambda: True) from error
         return SyclDriver(self, device, loaded, native, own)
@@ -110,6 +117,20 @@ class Sycl(Backend):
     def check_queue(self, queue: Any) -> None:
         """Queues of dpctl's that are out of order are used in the order that dpctl keeps."""
 
+    def own_queue(self, queue: Any) -> Any:
+        """A queue around dpctl's."""
+        return queue if isinstance(queue, Queue) else dpctl_objects.queue_of(library(), queue)
+
+    def queue_at(self, address: Any) -> Any:
+        """A queue of this process by its number, `Queue.key`."""
+        found = known_queue(address) if type(address) is int else None
+        if found is None:
+            raise ArgumentTypeError(
+                f"{address!r} is the number of no SYCL queue that this process has shown",
+                hint="pass a dpctl.SyclQueue, or int() of a stream that still exists",
+            )
+        return found
+
     def parts(self, array: Any) -> ForeignArray:
         """What an array with a USM array interface consists of."""
         return dpctl_objects.parts(library(), array)
@@ -117,6 +138,22 @@ class Sycl(Backend):
     def library_array(self, queue: Any, view: Strided) -> Any:
         """A `dpnp.ndarray` of the same memory."""
         return dpctl_objects.library_array(queue, view)
+
+    def identity(self, value: Any) -> Hashable | None:
+        """Address, layout and queue."""
+        return dpctl_objects.identity(value)
+
+    def empty_like(self, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """An array of the same library, on the same queue."""
+        return dpctl_objects.empty_like(array, shape, dtype)
+
+    def interface(self, name: str, queue: Any, view: Strided) -> Any:
+        """The USM array interface."""
+        return dpctl_objects.shown(queue, view)
+
+    def from_dlpack(self, exporter: Any) -> Any:
+        """By dpnp, which knows memory of SYCL's by DLPack."""
+        return dpctl_objects.from_dlpack(exporter)
 
 
 def _find(loaded: Library, name: DeviceName) -> Device:
@@ -130,8 +167,14 @@ def _find(loaded: Library, name: DeviceName) -> Device:
     )
 
 
+_names: dict[int, DeviceName] = {}  # by hash: the library's devices are the same ones as long as the process lives
+
+
 def _name(loaded: Library, device: Device) -> DeviceName:
+    found = _names.get(hash(device))
+    if found is not None:
+        return found
     for one in listed(loaded):
         if one.device == device:
-            return one.name
+            return _names.setdefault(hash(device), one.name)
     raise DeviceSelectionError("the queue is of a device that the SYCL run time does not list")

@@ -6,10 +6,11 @@ None of these libraries is imported here before a program has done it, and asks 
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,11 @@ from portagpu.backends.base import ForeignArray, Strided
 from portagpu.backends.sycl.handles import Device, Event, Queue, SyclContext
 from portagpu.backends.sycl.library import Library
 from portagpu.backends.sycl.memory import Memory
-from portagpu.errors import ArgumentTypeError
+from portagpu.errors import ArgumentTypeError, MemoryNotSharedError
 
 INTERFACE = "__sycl_usm_array_interface__"
 _OURS = "portagpu"
+_KINDS = (0, 1, 2)  # of memory that SYCL has allocated
 _EVENT = b"SyclEventRef"  # the name of dpctl's capsules
 
 
@@ -103,21 +105,21 @@ class SharedQueue(Queue):
 
         return SequentialOrderManager[self.native]
 
-    def _submitted(self, function: Any, *arguments: Any, ends: Sequence[Event] = ()) -> Event:
+    def _submitted(self, function: Any, *arguments: Any, ends: Sequence[Event] | None = ()) -> Event:
         """A command of the library's, behind what the manager lists and other events; it is listed."""
         library, manager, out = self.library, self.manager, ctypes.c_void_p()
-        listed = manager.submitted_events
-        before = [event.addressof_ref() for event in listed] + [end.address for end in ends]
+        listed = manager.submitted_events if ends is not None else ()
+        before = [event.addressof_ref() for event in listed] + [end.address for end in ends or ()]
         array = (ctypes.c_void_p * len(before))(*before) if before else None
         library.check(function(self.address, *arguments, array, len(before), ctypes.byref(out)))
-        event = Event(library, out.value or 0, measures=self.measures)
+        event = Event(library, out.value or 0, profiling=self.profiling)
         theirs = _as_dpctl(event)
         manager.add_event_pair(theirs, theirs)
         return event
 
     def barrier(self, ends: Sequence[Event]) -> Event:
-        """Let what comes next wait for events; the event of that."""
-        return self._submitted(self.library.pg_barrier, ends=ends)
+        """Let what comes next wait for events; the event of that. Without events, it is behind all of the queue."""
+        return self._submitted(self.library.pg_barrier, ends=ends or None)
 
     def launch(self, kernel: Any, sizes: Any) -> Event:
         """Enqueue a kernel object with the arguments that it has, and give the event."""
@@ -158,8 +160,8 @@ def context_of(library: Library, value: Any) -> tuple[SyclContext, Device]:
     kind = type(value)
     if DpctlContext.knows(kind):
         context = SyclContext(library, library.made(library.pg_copy_context(value.addressof_ref())))
-        device = value.get_devices()[0].addressof_ref()
-        return context, Device(library, library.made(library.pg_copy_device(device)))
+        first = value.get_devices()[0]
+        return context, Device(library, library.made(library.pg_copy_device(first.addressof_ref())))
     if DpctlQueue.knows(kind):
         address = value.addressof_ref()
         found = queue_of(library, value).context
@@ -171,16 +173,27 @@ def parts(library: Library, array: Any) -> ForeignArray:
     """What an array consists of. Raises `ArgumentTypeError` for what has no queue, or elements that NumPy lacks."""
     facts = _interface(array)
     native, dtype = facts["syclobj"], np.dtype(facts["typestr"])
-    address, _ = facts["data"]
+    address, readonly = facts["data"]
     shape = tuple(facts["shape"])
-    steps = facts["strides"] or tuple(int(np.prod(shape[n + 1 :], dtype=np.int64)) for n in range(len(shape)))
+    steps = facts["strides"] or tuple(math.prod(shape[n + 1 :]) for n in range(len(shape)))
     strides = tuple(step * dtype.itemsize for step in steps)
     offset = int(facts.get("offset", 0)) * dtype.itemsize
     last = sum(max(0, (extent - 1) * step) for extent, step in zip(shape, strides, strict=True))
     size = offset + last + dtype.itemsize if all(shape) else offset
     memory = Memory(int(address), max(1, size), owner=array)
     queue = queue_of(library, native) if isinstance(native, DpctlQueue) else None
-    return ForeignArray(memory, offset, shape, strides, dtype, queue)
+    return ForeignArray(memory, offset, shape, strides, dtype, queue, bool(readonly))
+
+
+def identity(array: Any) -> Hashable | None:
+    """What tells memory, queue and layout of an array from those of others; None for what is no array of dpctl's."""
+    if not isinstance(array, UsmArray):
+        return None
+    facts = _interface(array)
+    native = facts["syclobj"]
+    if not isinstance(native, DpctlQueue):
+        return None
+    return facts["data"], facts.get("offset", 0), facts["shape"], facts["strides"], facts["typestr"], native
 
 
 def _interface(array: Any) -> dict[str, Any]:
@@ -193,9 +206,9 @@ def _interface(array: Any) -> dict[str, Any]:
 class _Exported:
     """An array of ours, as dpctl and dpnp see memory of others."""
 
-    def __init__(self, view: Strided, native: Any) -> None:
+    def __init__(self, view: Strided, facts: dict[str, Any]) -> None:
         self._view = view  # whose memory lives as long
-        setattr(self, INTERFACE, interface_of(view, native))
+        setattr(self, INTERFACE, facts)
 
 
 def interface_of(view: Strided, native: Any) -> dict[str, Any]:
@@ -212,20 +225,56 @@ def interface_of(view: Strided, native: Any) -> dict[str, Any]:
     }
 
 
-def library_array(queue: Any, view: Strided, like: Any = None) -> Any:
-    """An array of dpnp's on the memory of one of ours: of the kind of ``like``, or a `dpnp.ndarray`."""
+def shown(queue: Queue, view: Strided) -> dict[str, Any]:
+    """The USM array interface of an array of ours whose memory is used on a queue.
+
+    Raises `MemoryNotSharedError` for memory that SYCL did not allocate.
+    """
+    library, memory = queue.library, view.buffer
+    if library.pg_memory_kind(memory.address, queue.context.address) not in _KINDS:
+        raise MemoryNotSharedError(
+            "the array's memory is NumPy's, which SYCL's libraries do not take as theirs",
+            hint="copy it: cuda.to_device(x)",
+        )
+    return interface_of(view, queue.native if isinstance(queue, SharedQueue) else _own_queue(queue))
+
+
+def empty_like(array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """A new array on the queue of another one: a `usm_ndarray` where that is one, else a `dpnp.ndarray`."""
+    library = _tensors() if type(array).__name__ == "usm_ndarray" else _dpnp()
+    return library.empty(shape, dtype=dtype, sycl_queue=_interface(array)["syclobj"])
+
+
+def library_array(queue: Queue, view: Strided) -> Any:
+    """A `dpnp.ndarray` on the memory of one of ours.
+
+    Raises `ArgumentTypeError` where dpnp is not installed, and as `shown`.
+    """
+    made = _tensors().asarray(_Exported(view, shown(queue, view)))  # dpnp's own function would copy
+    return _dpnp().asarray(made)
+
+
+def from_dlpack(exporter: Any) -> Any:
+    """A `usm_ndarray` of another library's array. Raises `MemoryNotSharedError`."""
+    try:
+        return _tensors().from_dlpack(exporter)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise MemoryNotSharedError(f"{type(exporter).__name__} cannot be shared: {error}") from error
+
+
+def _dpnp() -> Any:
     try:
         import dpnp
     except ImportError as error:
-        raise ArgumentTypeError("dpnp is not installed", hint="pip install dpnp") from error
-    native = queue.native if isinstance(queue, SharedQueue) else _own_queue(queue)
-    exported = _Exported(view, native)
-    kind = type(like)
-    if like is None or issubclass(kind, dpnp.ndarray):
-        return dpnp.asarray(exported)
-    import dpnp.tensor as tensor
+        raise ArgumentTypeError("arrays of SYCL's libraries need dpnp", hint="pip install dpnp") from error
+    return dpnp
 
-    return tensor.asarray(exported)
+
+def _tensors() -> Any:
+    _dpnp()
+    import dpnp.tensor
+
+    return dpnp.tensor
 
 
 def _own_queue(queue: Queue) -> Any:

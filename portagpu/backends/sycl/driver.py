@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import threading
-import weakref
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from portagpu.backends.base import Allocator, Backend, Built, Driver, Enqueue, HostBytes, HostRange, Strided
 from portagpu.backends.sycl import programs
 from portagpu.backends.sycl.copying import strided_copy
-from portagpu.backends.sycl.handles import Device, Event, Queue, SyclContext
+from portagpu.backends.sycl.handles import Device, Event, Queue, SyclContext, queues_of
 from portagpu.backends.sycl.kernels import Kernel, enqueue_on
 from portagpu.backends.sycl.library import Library, SyclError
 from portagpu.backends.sycl.memory import LocalMemory, Memory, PageLocked, address_of
@@ -28,6 +29,8 @@ _FAILED = -1
 class SyclDriver(Driver):
     """See `portagpu.backends.base.Driver`. Handles are those of `portagpu.backends.sycl.handles`."""
 
+    knows_addresses = True
+
     def __init__(
         self, backend: Backend, record: DeviceRecord, library: Library, context: SyclContext, device: Device
     ) -> None:
@@ -39,8 +42,7 @@ class SyclDriver(Driver):
         self._key = context.key, record.native
         self._is_cpu = record.capabilities.device_type is DeviceType.CPU
         self._alignment = record.capabilities.mem_base_alignment
-        self._queues: weakref.WeakValueDictionary[int, Queue] = weakref.WeakValueDictionary()
-        self._aside = Aside(self._free_now(context), lambda: list(self._queues.values()))
+        self._aside = Aside(self._free_now(context), partial(queues_of, context.key))
         self._enqueue = enqueue_on(library)
 
     def _free_now(self, context: SyclContext) -> Callable[[int], None]:
@@ -79,12 +81,7 @@ class SyclDriver(Driver):
         """An in-order queue."""
         library, context = self._library, self._open_context
         made = library.made(library.pg_queue(context.address, self._native_device.address, profiling))
-        return self.known(Queue(library, made, context))
-
-    def known(self, queue: Queue) -> Queue:
-        """A queue, which memory that is let go from now on is kept for."""
-        self._queues[id(queue)] = queue
-        return queue
+        return Queue(library, made, context)
 
     def marker(self, queue: Any) -> Any:
         """A barrier's event."""
@@ -111,7 +108,7 @@ class SyclDriver(Driver):
 
     def end_time(self, event: Any) -> float:
         """Nanoseconds."""
-        if not event.measures:
+        if not event.profiling:
             raise DriverError(
                 "an event was recorded on a queue that does not measure time",
                 hint="make events with timing=True, and a queue of your own with the property enable_profiling",
@@ -199,7 +196,7 @@ class SyclDriver(Driver):
 
     def wrap_host(self, low: int, high: int, *, written: bool) -> Any:
         """The host's memory itself, where kernels take its addresses."""
-        return Memory(low, high - low, of_host=True)
+        return Memory(low, high - low)
 
     def map_back(self, queue: Any, memory: Any) -> None:
         """Wait: kernels wrote to the host's memory itself."""
@@ -214,7 +211,7 @@ class SyclDriver(Driver):
     def page_locked(self, queue: Any, nbytes: int) -> HostBytes:
         """The library's memory of the host."""
         size = max(1, nbytes)
-        made = Memory(self._allocate(size, of_host=True), size, give_back=self._aside.put, of_host=True)
+        made = Memory(self._allocate(size, of_host=True), size, give_back=self._aside.put)
         return np.asarray(PageLocked(made))[:nbytes]
 
     def is_page_locked(self, owner: Any) -> bool:
@@ -226,8 +223,13 @@ class SyclDriver(Driver):
         memory.owner = owner
 
     def host_range(self, memory: Any) -> HostRange | None:
-        """Where memory of the host lies."""
-        return HostRange(memory.address) if memory.of_host else None
+        """The memory's address: host and devices have one space of addresses."""
+        return HostRange(memory.address)
+
+    def may_overlap(self, places: Sequence[tuple[Any, int]]) -> bool:
+        """Whether stretches of addresses cross."""
+        spans = sorted((memory.address + offset, memory.address + memory.size) for memory, offset in places)
+        return any(first[1] > second[0] for first, second in pairwise(spans))
 
     def is_memory(self, value: Any) -> bool:
         """Whether a value is memory."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ class Handle:
         self.address = address
 
     def __del__(self, ending: Any = _is_finalizing) -> None:
-        if not ending():
+        if not ending() and hasattr(self, "address"):  # else there is none: making it failed
             getattr(self.library, self.drop)(self.address)
 
 
@@ -59,12 +60,12 @@ class SyclContext(Handle):
 class Event(Handle):
     """A command that can be waited for."""
 
-    __slots__ = ("measures",)
+    __slots__ = ("profiling",)
     drop = "pg_drop_event"
 
-    def __init__(self, library: Library, address: int, *, measures: bool = False) -> None:
+    def __init__(self, library: Library, address: int, *, profiling: bool = False) -> None:
         super().__init__(library, address)
-        self.measures = measures
+        self.profiling = profiling
 
     def wait(self) -> None:
         """Wait until the command is done. Raises `SyclError` where it failed."""
@@ -79,14 +80,16 @@ class Event(Handle):
 class Queue(Handle):
     """An in-order queue."""
 
-    __slots__ = ("context", "key", "measures")
+    __slots__ = ("context", "key", "profiling", "wrapped")
     drop = "pg_drop_queue"
 
     def __init__(self, library: Library, address: int, context: SyclContext) -> None:
         super().__init__(library, address)
         self.context = context
         self.key = int(library.pg_hash_queue(address))
-        self.measures = bool(library.pg_measures(address))
+        self.profiling = bool(library.pg_measures(address))
+        self.wrapped: Any = None  # the stream around it, which whoever makes streams notes here
+        _queues[self.key] = self
 
     def flush(self) -> None:
         """Nothing: the library hands commands to the driver at once."""
@@ -101,7 +104,7 @@ class Queue(Handle):
         """Let what comes next wait for events; the event of that."""
         out = ctypes.c_void_p()
         self.library.check(self.library.pg_barrier(self.address, *addresses(ends), ctypes.byref(out)))
-        return Event(self.library, out.value or 0, measures=self.measures)
+        return Event(self.library, out.value or 0, profiling=self.profiling)
 
     def launch(self, kernel: Any, sizes: Any) -> Event:
         """Enqueue a kernel object with the arguments that it has, and give the event."""
@@ -110,19 +113,32 @@ class Queue(Handle):
         self.library.check(
             self.library.pg_launch_behind(self.address, kernel.address, *extents, None, 0, ctypes.byref(out))
         )
-        return Event(self.library, out.value or 0, measures=self.measures)
+        return Event(self.library, out.value or 0, profiling=self.profiling)
 
     def copy(self, target: int, source: int, nbytes: int) -> Event:
         """Enqueue a copy of bytes between two addresses, and give the event."""
         out = ctypes.c_void_p()
         self.library.check(self.library.pg_copy(self.address, target, source, nbytes, None, 0, ctypes.byref(out)))
-        return Event(self.library, out.value or 0, measures=self.measures)
+        return Event(self.library, out.value or 0, profiling=self.profiling)
 
     def fill(self, target: int, byte: int, nbytes: int) -> Event:
         """Enqueue setting bytes, and give the event."""
         out = ctypes.c_void_p()
         self.library.check(self.library.pg_fill(self.address, target, byte, nbytes, None, 0, ctypes.byref(out)))
-        return Event(self.library, out.value or 0, measures=self.measures)
+        return Event(self.library, out.value or 0, profiling=self.profiling)
+
+
+_queues: weakref.WeakValueDictionary[int, Queue] = weakref.WeakValueDictionary()
+
+
+def known_queue(key: int) -> Queue | None:
+    """The living queue of a number; None where there is none."""
+    return _queues.get(key)
+
+
+def queues_of(context: int) -> list[Queue]:
+    """The living queues of a context, by its key: ours and those of others that we have seen."""
+    return [queue for queue in list(_queues.values()) if queue.context.key == context]
 
 
 def addresses(ends: Sequence[Event]) -> tuple[Any, int]:

@@ -16,10 +16,10 @@ _is_finalizing = sys.is_finalizing
 class Memory:
     """``size`` bytes at an address, which go back by ``give_back(address, size)`` when nobody has them, if it is given.
 
-    ``whole`` is the memory that it is a part of; ``owner`` is kept as long; ``of_host``: it is the host's own memory.
+    ``whole`` is the memory that it is a part of; ``owner`` is kept until it is released.
     """
 
-    __slots__ = ("__weakref__", "_give_back", "address", "of_host", "owner", "size", "whole")
+    __slots__ = ("__weakref__", "_give_back", "address", "owner", "size", "whole")
 
     def __init__(
         self,
@@ -29,14 +29,13 @@ class Memory:
         give_back: Callable[[int, int], None] | None = None,
         whole: Memory | None = None,
         owner: Any = None,
-        of_host: bool = False,
     ) -> None:
         self.address, self.size, self._give_back = address, size, give_back
-        self.whole, self.owner, self.of_host = whole, owner, of_host
+        self.whole, self.owner = whole, owner
 
     def release(self) -> None:
         """Give the memory back now; a part gives nothing back."""
-        give_back, self._give_back = self._give_back, None
+        give_back, self._give_back, self.owner = self._give_back, None, None
         if give_back is not None:
             give_back(self.address, self.size)
 
@@ -46,7 +45,7 @@ class Memory:
 
     def part(self, offset: int, nbytes: int) -> Memory:
         """A part, which keeps the whole."""
-        return Memory(self.address + offset, nbytes, whole=self.whole or self, of_host=self.of_host)
+        return Memory(self.address + offset, nbytes, whole=self.whole or self)
 
     def bytes(self) -> HostBytes:
         """As an array of the host's, which keeps the memory. Only for memory that the host reaches."""

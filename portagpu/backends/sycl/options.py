@@ -7,7 +7,6 @@ from portagpu.device.capabilities import Capabilities
 
 _DRIVERS = "-cl-"
 _NO_OPTIMISING = "-cl-opt-disable"
-_NOT_VECTORISED = "// NOT_VECTORISED"
 _FLAGS = {  # clang's, for LLVM's names of what may be taken for granted
     "nnan": "-fno-honor-nans",
     "ninf": "-fno-honor-infinities",
@@ -29,7 +28,7 @@ def options_for(
     if not caps.keeps_negations and "barrier(" in source:  # `0 - x` must not become a negation
         allowed = allowed - {"nsz", "reassoc"}
     options = [*always, *(flag for name, flag in _FLAGS.items() if name in allowed)]
-    if not asked.opt or _NOT_VECTORISED in source:
+    if not asked.opt:
         options.append(_NO_OPTIMISING)
     return tuple(options)
 

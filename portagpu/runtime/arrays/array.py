@@ -366,6 +366,11 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
 
     # exchange -------------------------------------------------------------------------------------------------------
 
+    def _interface(self, name: str) -> Any:
+        """What an interface of the back end's says of this array."""
+        self.context.stop_pooling()  # as below
+        return self.context.backend.interface(name, self._stream(0).queue, self)
+
     def to_pyopencl(self, queue: Any = None) -> Any:
         """A `pyopencl.array.Array` of the same memory, whose methods use ``queue``: PyOpenCL's, or a stream."""
         self.context.stop_pooling()  # it may be given back while queues that nobody here knows still work on it

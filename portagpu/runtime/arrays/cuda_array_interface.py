@@ -85,7 +85,7 @@ def described(array: Any) -> dict[str, Any]:
     """The interface of a device array, as a new dict."""
     driver = array.context.driver
     stream = array.stream
-    if driver.knows_addresses:  # the libraries' own streams wait for the one that is named
+    if driver.shares_addresses:  # the libraries' own streams wait for the one that is named
         stream = driver.handle((stream or array.context.default_stream).ready())
     return _description(array, address(array), bool(array.readonly), stream)
 

@@ -41,7 +41,7 @@ def device_of(array: View) -> tuple[int, int]:
 def _shared(array: View, consumer: int | None) -> tuple[int, int] | None:
     """DLPack's device where libraries use the memory by its address, after the work of all streams."""
     context = array.context
-    if not context.driver.knows_addresses:
+    if not context.driver.shares_addresses:
         return None
     found: tuple[int, int] | None = context.driver.share(context.default_stream.ready(), consumer)
     return found

@@ -60,7 +60,7 @@ class ArrayOperators:
         it by name, and for nobody else: `torch.as_tensor`, `jax.numpy.asarray` and `cupy.asarray` see an array with
         DLPack and ``__array__``, which they take.
         """
-        if not self.context.driver.knows_addresses and not is_asked_for(sys._getframe(1)):
+        if not self.context.driver.shares_addresses and not is_asked_for(sys._getframe(1)):
             raise AttributeError(NAME)  # what is told is in `nearest`
         return described(self)
 
@@ -192,6 +192,9 @@ class ArrayOperators:
         def __getattr__(self, name: str) -> Any:
             """Raise, with the name that was meant, or the way to do what NumPy's arrays do."""
             if name.startswith("_") and not is_known(name):  # protocols that libraries ask for
+                context = self.context  # type: ignore[attr-defined]
+                if name in context.backend.interfaces:
+                    return self._interface(name)
                 raise AttributeError(f"device arrays have no {name!r}", name=name, obj=self)
             hint = hint_for(name) if is_known(name) or hasattr(np.ndarray, name) else ""
             raise unknown_attribute("a device array", name, self, () if hint else dir(self), hint=hint)

@@ -176,6 +176,7 @@ class Context(ContextNames):
 
     def wrap_queue(self, queue: Any) -> Stream:
         """A stream around a user's in-order queue of this context. Raises `ArgumentTypeError` for other queues."""
+        queue = self.backend.own_queue(queue)
         found = self._wrapped.get(self._driver.handle(queue))
         if found is None or found.closed:
             found = self._own_stream(queue) or self._wrap(queue)

@@ -198,7 +198,8 @@ class CompiledKernel:
             raise locate(error, kernel_source) from error
         self.extract = _extractor(kernel_source, context)
         driver = context.driver
-        self.enqueue = driver.enqueue
+        # what waits for other threads is watched
+        self.enqueue = driver.enqueue if kernel_source.waits is None else driver.enqueue_with_event
         self._new_object = driver.kernel
         self._types = [scalar_dtype(p) for p in kernel_source.parameters]
         self._local = _OfThread()

@@ -223,7 +223,7 @@ def test_an_array_closed_while_a_launch_reads_it(own, arrays):
     x, _ = arrays
     for value in (1, 1, 1):
         put[1, 8](x, value)
-    with before_lines(Plan.launch, {"epoch = context.epoch": x.close}) as called, pytest.raises(errors.ClosedError):
+    with before_lines(Plan._launch, {"epoch = context.epoch": x.close}) as called, pytest.raises(errors.ClosedError):
         put[1, 8](x, 2)
     assert called
 

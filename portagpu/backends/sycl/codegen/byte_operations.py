@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from portagpu.backends.c_family.c_types import c_type
 from portagpu.backends.c_family.precedence import LOWEST, POSTFIX, UNARY
-from portagpu.backends.c_family.registry import Lowered, Printing
+from portagpu.backends.c_family.registry import SHARED, Lowered, Printing
 from portagpu.backends.sycl.codegen.table import SYCL
 from portagpu.ir.nodes import Operation
 from portagpu.ir.types import Scalar, Space
@@ -17,6 +17,15 @@ _ROUNDED = {"pack_half2": "uint", "pack_bfloat162": "uint", "float_to_tf32": "fl
 def _dp4a(printer: Printing, expr: Operation) -> Lowered:
     helper = printer.helpers.use("dp4a", "dp4a", c_type(expr.type), variant=expr.name.removeprefix("dp4a_"))
     return f"{helper}({', '.join(printer.text(a) for a in expr.args)})", POSTFIX
+
+
+@SYCL.register("brev")
+def _brev(printer: Printing, expr: Operation) -> Lowered:
+    kind = expr.type
+    assert isinstance(kind, Scalar)
+    if kind.dtype.size >= 4:
+        return SHARED[expr.name](printer, expr)
+    return f"{printer.helpers.use('bytes', 'brev', c_type(kind))}({printer.text(expr.args[0])})", POSTFIX
 
 
 @SYCL.register("prefetch")

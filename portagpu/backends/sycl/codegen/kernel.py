@@ -31,7 +31,7 @@ def kernel_text(parts: KernelParts) -> KernelText:
         kind = language.type(DYNAMIC_SHARED)
         shared.append(f"    {kind} const {name} = ({kind})&pg_memory_{name}[0];")
     lines = [Line(f"// {span.line}: {span.text.strip()}", span)]
-    if parts.is_unvectorised:
+    if parts.is_unvectorised and program.block_dim != (1, 1, 1):  # a block of one thread fills no lanes
         lines.append(Line(NOT_VECTORISED, span))
     attributes = []
     if program.block_dim is not None:

@@ -1,6 +1,12 @@
-"""The kernels that are tried on a device: one text each, which includes no more of SYCL than it uses."""
+"""The kernels that are tried on a device.
+
+They are compiled together, since most of the time goes by with SYCL's headers, and one by one where that fails.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
 
 _HEAD = """\
 #include <sycl/ext/oneapi/free_function_queries.hpp>
@@ -12,32 +18,49 @@ static inline long number() {{ return item().get_global_id(2); }}
 """
 
 
-def text(body: str, *includes: str) -> str:
-    """A program with these headers of SYCL."""
-    return _HEAD.format(includes="".join(f"#include <sycl/{name}.hpp>\n" for name in includes)) + body
+class Trial(NamedTuple):
+    """A kernel called ``trial`` in the text, and headers of SYCL that it needs."""
+
+    text: str
+    headers: tuple[str, ...] = ()
 
 
-BASIC = text("PG_KERNEL void trial(int *x) { x[number()] = 2 * x[number()] + 1; }\n")
+def program(trials: Iterable[tuple[str, Trial]]) -> str:
+    """The text of a program with these kernels: ``trial_`` and their names."""
+    named = list(trials)
+    headers = sorted({header for _, trial in named for header in trial.headers})
+    includes = "".join(f"#include <sycl/{header}.hpp>\n" for header in headers)
+    return _HEAD.format(includes=includes) + "".join(t.text.replace("trial(", f"trial_{name}(") for name, t in named)
 
-ARITHMETIC = """
+
+BASIC = Trial("PG_KERNEL void trial(int *x) { x[number()] = 2 * x[number()] + 1; }\n")
+
+_STATIC = "ext/oneapi/work_group_static"
+_ARITHMETIC = """
 PG_KERNEL void trial({type} *x) {{ {type} a = x[number()]; x[number()] = a * a + ({type})0.5f; }}
 """
-HALF_FUNCTIONS = """
+HALF_FUNCTIONS = Trial(
+    """
 PG_KERNEL void trial(sycl::half *x) {
   sycl::vec<sycl::half, 4> v(x[number()]);
   x[number()] = sycl::sqrt(v)[1] + sycl::bit_cast<sycl::half>((unsigned short)0x3c00);
 }
-"""
-DIVISIONS = """
+""",
+    ("half_type", "vector", "builtins", "bit_cast"),
+)
+DIVISIONS = Trial(
+    """
 PG_KERNEL void trial(float *x, float *y) { long i = number(); y[i] = sycl::sqrt(y[i]) / x[i]; }
-"""
-ATOMIC_ADD = """
+""",
+    ("builtins",),
+)
+_ATOMIC_ADD = """
 PG_KERNEL void trial({type} *x) {{
   sycl::atomic_ref<{type}, sycl::memory_order::relaxed, sycl::memory_scope::device,
                    sycl::access::address_space::global_space>(*x).fetch_add(({type})1);
 }}
 """
-LOCAL_ATOMIC_ADD = """
+_LOCAL_ATOMIC_ADD = """
 PG_KERNEL void trial({type} *x) {{
   sycl::ext::oneapi::experimental::work_group_static<{type}[1]> sum;
   if (item().get_local_id(2) == 0) sum[0] = ({type})0;
@@ -48,17 +71,20 @@ PG_KERNEL void trial({type} *x) {{
   x[number()] = sum[0];
 }}
 """
-SUBGROUPS = """
+_SUBGROUPS = """
 PG_KERNEL {attribute} void trial(int *x) {{
   auto group = sycl::ext::oneapi::this_work_item::get_sub_group();
   int size = group.get_max_local_range()[0], lane = group.get_local_linear_id();
   x[number()] = size * 1000 + sycl::select_from_group(group, lane, (lane + 1) % size);
 }}
 """
-PRINTING = """
+PRINTING = Trial(
+    """
 PG_KERNEL void trial(int *x) { sycl::ext::oneapi::experimental::printf("portagpu %d end\\n", x[0]); }
-"""
-STATIC_LOCAL = """
+""",
+    ("ext/oneapi/experimental/builtins",),
+)
+_STATIC_LOCAL = """
 PG_KERNEL void trial(int *x) {{
   sycl::ext::oneapi::experimental::work_group_static<int[{words}]> all;
   int lane = item().get_local_id(2), size = item().get_local_range(2);
@@ -67,7 +93,8 @@ PG_KERNEL void trial(int *x) {{
   x[number()] = all[{words} - 1 - lane] + all[size - 1 - lane];
 }}
 """
-LOCAL_ARGUMENT = """
+LOCAL_ARGUMENT = Trial(
+    """
 PG_KERNEL void trial(int *x, sycl::local_accessor<sycl::ulong16, 1> memory, int words) {
   int *all = reinterpret_cast<int *>(&memory[0]);
   int lane = item().get_local_id(2), size = item().get_local_range(2);
@@ -75,8 +102,10 @@ PG_KERNEL void trial(int *x, sycl::local_accessor<sycl::ulong16, 1> memory, int 
   sycl::group_barrier(item().get_group());
   x[number()] = all[words - 1 - lane] + all[size - 1 - lane];
 }
-"""
-RATE = """
+""",
+    ("accessor", "vector", "group_barrier"),
+)
+_RATE = """
 PG_KERNEL void trial({type} *x, int rounds) {{
   {type} a[{chains}], b = x[number()];
   for (int n = 0; n < {chains}; ++n) a[n] = b + n;
@@ -87,3 +116,31 @@ PG_KERNEL void trial({type} *x, int rounds) {{
   x[number()] = sum;
 }}
 """
+_HALF = "sycl::half"
+
+
+def arithmetic(kind: str) -> Trial:
+    """Squares and sums."""
+    return Trial(_ARITHMETIC.format(type=kind), ("half_type",) if kind == _HALF else ())
+
+
+def atomic_add(kind: str, *, local: bool) -> Trial:
+    """All threads add 1 to one number."""
+    text = (_LOCAL_ATOMIC_ADD if local else _ATOMIC_ADD).format(type=kind)
+    return Trial(text, ("atomic_ref", "group_barrier", _STATIC) if local else ("atomic_ref",))
+
+
+def subgroups(size: int | None) -> Trial:
+    """An exchange within subgroups, of a size that is asked for."""
+    attribute = "" if size is None else f"[[sycl::reqd_sub_group_size({size})]]"
+    return Trial(_SUBGROUPS.format(attribute=attribute), ("sub_group", "group_algorithm"))
+
+
+def static_local(words: int) -> Trial:
+    """A static array of local memory."""
+    return Trial(_STATIC_LOCAL.format(words=words), ("group_barrier", _STATIC))
+
+
+def rate(kind: str, chains: int) -> Trial:
+    """Multiply-adds in registers."""
+    return Trial(_RATE.format(type=kind, chains=chains))

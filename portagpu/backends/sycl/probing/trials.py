@@ -5,145 +5,176 @@ from __future__ import annotations
 import ctypes
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from portagpu.backends.journal import Journal
-from portagpu.backends.sycl.kernels import Kernel
 from portagpu.backends.sycl.library import SyclError
 from portagpu.backends.sycl.memory import LocalMemory
 from portagpu.backends.sycl.probing import kernels
+from portagpu.backends.sycl.probing.kernels import Trial
 from portagpu.backends.sycl.probing.workbench import Workbench
 
 Answers = Mapping[str, int | float | bool | str]
 _GROUP = 64
 _ITEMS = 4 * _GROUP
 _MODEST = 32 * 1024  # bytes of local memory that every device has
-_TYPES = {"float": np.float32, "double": np.float64, "sycl::half": np.float16}
-_HEADERS = {"sycl::half": ("half_type",)}
+_TYPES: dict[str, Any] = {"float": np.float32, "double": np.float64, "sycl::half": np.float16, "long": np.int64}
 _CHAINS, _ROUNDS = 32, 2000
 
 
 def run_trials(bench: Workbench, journal: Journal, facts: Mapping[str, str]) -> Answers:
     """What works on a device. Raises `SyclError` where the simplest kernel does not."""
-
-    def trial(name: str, attempt: object) -> bool:
-        assert callable(attempt)
-        return journal.trial(name, lambda: bool(attempt()), False)
-
-    preferred = journal.trial("basic", lambda: _basic(bench), 0)
+    preferred = journal.trial("basic", partial(_basic, bench), 0)
     if not preferred:
         raise SyclError("the simplest kernel does not run")
-    fp64 = trial("fp64", lambda: _arithmetic(bench, "double"))
-    fp16 = trial("fp16", lambda: _arithmetic(bench, "sycl::half"))
-    has_long = facts.get("atomic64") == "1"
-    size = journal.trial("subgroup", lambda: _subgroup(bench, None), 0)
-    listed = [int(n) for n in facts.get("subgroup_sizes", "").split()]
-    sizes = [n for n in listed if trial(f"subgroup_{n}", lambda n=n: _subgroup(bench, n) == n)]
     local = int(facts.get("local_memory", "0"))
-    static = [n for n in (local, _MODEST) if trial(f"static_{n}", lambda n=n: _local(bench, n, static=True))]
-    given = [n for n in (local, _MODEST) if trial(f"argument_{n}", lambda n=n: _local(bench, n, static=False))]
+    sizes = [int(n) for n in facts.get("subgroup_sizes", "").split()]
+    listed = _listed(facts, sizes, local)
+    journal.trial("together", partial(_compiles_together, bench, listed), False)
+
+    def works(name: str, attempt: Callable[[str, Trial], Any], *, where: bool = True) -> bool:
+        return where and journal.trial(name, lambda: bool(attempt(name, listed[name])), False)
+
+    def adds(name: str, kind: str, *, where: bool = True) -> bool:
+        return works(name, partial(_atomics, bench, kind, name.endswith("local")), where=where)
+
+    fp64 = works("fp64", partial(_arithmetic, bench, "double"), where="fp64" in listed)
+    fp16 = works("fp16", partial(_arithmetic, bench, "sycl::half"), where="fp16" in listed)
+    subgroup = journal.trial("subgroup", lambda: _subgroup(bench, "subgroup", listed["subgroup"]), 0)
+    found = [n for n in sizes if works(f"subgroup_{n}", partial(_has_subgroups, bench, n))]
+    static = [n for n in (local, _MODEST) if works(f"static_{n}", partial(_static_local, bench, n))]
+    given = [n for n in (local, _MODEST) if journal.trial(f"argument_{n}", partial(_local_argument, bench, n), False)]
     return {
         "preferred_multiple": preferred,
         "fp64": fp64,
         "fp16": fp16,
-        "fp16_functions": fp16 and trial("fp16_functions", lambda: _half_functions(bench)),
-        "correctly_rounded": trial("correctly_rounded", lambda: _divisions(bench)),
-        "int64_atomics": has_long and trial("int64_atomics", lambda: _atomics(bench, "long", np.int64, local=False)),
-        "float_add_global": trial("float_add_global", lambda: _atomics(bench, "float", np.float32, local=False)),
-        "float_add_local": trial("float_add_local", lambda: _atomics(bench, "float", np.float32, local=True)),
-        "double_add_global": fp64
-        and trial("double_add_global", lambda: _atomics(bench, "double", np.float64, local=False)),
-        "double_add_local": fp64
-        and trial("double_add_local", lambda: _atomics(bench, "double", np.float64, local=True)),
-        "subgroup_size": size,
-        "subgroup_sizes": " ".join(map(str, sizes)),
+        "fp16_functions": works("fp16_functions", partial(_half_functions, bench), where=fp16),
+        "correctly_rounded": works("correctly_rounded", partial(_divisions, bench)),
+        "int64_atomics": adds("int64_global", "long", where="int64_global" in listed),
+        "float_add_global": adds("float_global", "float"),
+        "float_add_local": adds("float_local", "float"),
+        "double_add_global": adds("double_global", "double", where=fp64),
+        "double_add_local": adds("double_local", "double", where=fp64),
+        "subgroup_size": subgroup,
+        "subgroup_sizes": " ".join(map(str, found)),
         "local_static": max(static, default=0),
         "local_argument": max(given, default=0),
-        "printf": trial("printf", lambda: _prints(bench)),
-        "gflops": journal.trial("gflops", lambda: _rate(bench, "float", facts), 0.0),
-        "gflops_double": journal.trial("gflops_double", lambda: _rate(bench, "double", facts), 0.0) if fp64 else 0.0,
+        "printf": works("printf", partial(_prints, bench)),
+        "gflops": journal.trial("gflops", partial(_rate, bench, "float", facts), 0.0),
+        "gflops_double": journal.trial("gflops_double", partial(_rate, bench, "double", facts), 0.0) if fp64 else 0.0,
     }
+
+
+def _listed(facts: Mapping[str, str], sizes: list[int], local: int) -> dict[str, Trial]:
+    """The kernels that may run on a device, by what it tells of itself."""
+    found = {
+        "correctly_rounded": kernels.DIVISIONS,
+        "float_global": kernels.atomic_add("float", local=False),
+        "float_local": kernels.atomic_add("float", local=True),
+        "subgroup": kernels.subgroups(None),
+        "printf": kernels.PRINTING,
+        "argument": kernels.LOCAL_ARGUMENT,
+        "rate_float": kernels.rate("float", _CHAINS),
+        **{f"subgroup_{n}": kernels.subgroups(n) for n in sizes},
+        **{f"static_{n}": kernels.static_local(max(1, n // 4)) for n in (local, _MODEST)},
+    }
+    if facts.get("fp64") == "1":
+        found |= {
+            "fp64": kernels.arithmetic("double"),
+            "double_global": kernels.atomic_add("double", local=False),
+            "double_local": kernels.atomic_add("double", local=True),
+            "rate_double": kernels.rate("double", _CHAINS),
+        }
+    if facts.get("fp16") == "1":
+        found |= {"fp16": kernels.arithmetic("sycl::half"), "fp16_functions": kernels.HALF_FUNCTIONS}
+    if facts.get("atomic64") == "1":
+        found["int64_global"] = kernels.atomic_add("long", local=False)
+    return found
+
+
+def _compiles_together(bench: Workbench, listed: Mapping[str, Trial]) -> bool:
+    try:
+        bench.build_together(listed)
+    except SyclError:
+        return False
+    return True
 
 
 def _basic(bench: Workbench) -> int:
     """The preferred multiple of a block's threads; 0 where the kernel does not run."""
     x = np.arange(_ITEMS, dtype=np.int32)
-    program = bench.build(kernels.BASIC)
-    bench.run(program, _ITEMS, _GROUP, x)
+    bench.run("basic", kernels.BASIC, _ITEMS, _GROUP, x)
     if not np.array_equal(x, 2 * np.arange(_ITEMS) + 1):
         return 0
-    kernel = Kernel(bench.library, program, "trial", [None])
+    kernel = bench.new_kernel("basic", kernels.BASIC, [None])
     return max(1, int(bench.library.pg_preferred_multiple(kernel.address, bench.device.address)))
 
 
-def _arithmetic(bench: Workbench, kind: str) -> bool:
+def _arithmetic(bench: Workbench, kind: str, name: str, trial: Trial) -> bool:
     x = np.linspace(-4, 4, _ITEMS).astype(_TYPES[kind])
     wanted = x.astype(np.float64) ** 2 + 0.5
-    source = kernels.text(kernels.ARITHMETIC.format(type=kind), *_HEADERS.get(kind, ()))
-    return bench.try_out(source, _ITEMS, _GROUP, x) and np.allclose(x, wanted, rtol=2 * np.finfo(x.dtype).eps)
+    return bench.try_out(name, trial, _ITEMS, _GROUP, x) and np.allclose(x, wanted, rtol=2 * np.finfo(x.dtype).eps)
 
 
-def _half_functions(bench: Workbench) -> bool:
+def _half_functions(bench: Workbench, name: str, trial: Trial) -> bool:
     x = np.full(_ITEMS, 4, np.float16)
-    source = kernels.text(kernels.HALF_FUNCTIONS, "half_type", "vector", "builtins", "bit_cast")
-    return bench.try_out(source, _ITEMS, _GROUP, x) and bool((x == 3).all())
+    return bench.try_out(name, trial, _ITEMS, _GROUP, x) and bool((x == 3).all())
 
 
-def _divisions(bench: Workbench) -> bool:
+def _divisions(bench: Workbench, name: str, trial: Trial) -> bool:
     numbers = np.random.default_rng(3).uniform(0.1, 10, (2, 64 * _ITEMS)).astype(np.float32)
     x, y = numbers[0].copy(), numbers[1].copy()
     wanted = np.sqrt(y) / x
-    source = kernels.text(kernels.DIVISIONS, "builtins")
-    return bench.try_out(source, 64 * _ITEMS, _GROUP, x, y) and np.array_equal(y, wanted)
+    return bench.try_out(name, trial, 64 * _ITEMS, _GROUP, x, y) and np.array_equal(y, wanted)
 
 
-def _atomics(bench: Workbench, kind: str, dtype: type, *, local: bool) -> bool:
-    body = (kernels.LOCAL_ATOMIC_ADD if local else kernels.ATOMIC_ADD).format(type=kind)
-    headers = ("ext/oneapi/work_group_static", "group_barrier") if local else ()
-    x: np.ndarray[Any, Any] = np.zeros(_ITEMS if local else 1, dtype)
-    works = bench.try_out(kernels.text(body, "atomic_ref", *headers), _ITEMS, _GROUP, x)
-    return works and bool((x == (_GROUP if local else _ITEMS)).all())
+def _atomics(bench: Workbench, kind: str, local: bool, name: str, trial: Trial) -> bool:
+    x: np.ndarray[Any, Any] = np.zeros(_ITEMS if local else 1, _TYPES[kind])
+    return bench.try_out(name, trial, _ITEMS, _GROUP, x) and bool((x == (_GROUP if local else _ITEMS)).all())
 
 
-def _subgroup(bench: Workbench, size: int | None) -> int:
-    """Lanes of a subgroup, of a kernel that asks for so many; 0 where exchanging values does not work."""
-    attribute = "" if size is None else f"[[sycl::reqd_sub_group_size({size})]]"
-    body = kernels.SUBGROUPS.format(attribute=attribute)
+def _subgroup(bench: Workbench, name: str, trial: Trial) -> int:
+    """Lanes of a subgroup; 0 where exchanging values does not work."""
     x = np.zeros(_ITEMS, np.int32)
-    if not bench.try_out(kernels.text(body, "sub_group", "group_algorithm"), _ITEMS, _GROUP, x):
+    if not bench.try_out(name, trial, _ITEMS, _GROUP, x):
         return 0
     found = int(x[0]) // 1000
     lanes = np.arange(_ITEMS) % max(1, min(found, _GROUP))
     return found if np.array_equal(x % 1000, (lanes + 1) % max(1, found)) else 0
 
 
-def _local(bench: Workbench, size: int, *, static: bool) -> bool:
-    words = size // 4
-    if words < _GROUP:
-        return False
+def _has_subgroups(bench: Workbench, size: int, name: str, trial: Trial) -> bool:
+    return _subgroup(bench, name, trial) == size
+
+
+def _static_local(bench: Workbench, size: int, name: str, trial: Trial) -> bool:
     x = np.zeros(_ITEMS, np.int32)
-    if static:
-        body = kernels.STATIC_LOCAL.format(words=words)
-        source = kernels.text(body, "ext/oneapi/work_group_static", "group_barrier")
-        works = bench.try_out(source, _ITEMS, _GROUP, x)
-    else:
-        source = kernels.text(kernels.LOCAL_ARGUMENT, "accessor", "vector", "group_barrier")
-        works = bench.try_out(source, _ITEMS, _GROUP, x, LocalMemory(size), np.int32(words))
+    return size // 4 >= _GROUP and bench.try_out(name, trial, _ITEMS, _GROUP, x) and _is_reversed(x, size // 4)
+
+
+def _local_argument(bench: Workbench, size: int) -> bool:
+    x, words = np.zeros(_ITEMS, np.int32), size // 4
+    values = x, LocalMemory(size), np.int32(words)
+    works = words >= _GROUP and bench.try_out("argument", kernels.LOCAL_ARGUMENT, _ITEMS, _GROUP, *values)
+    return works and _is_reversed(x, words)
+
+
+def _is_reversed(x: np.ndarray[Any, Any], words: int) -> bool:
     lanes = np.arange(_ITEMS) % _GROUP
-    return works and np.array_equal(x, words - 1 - lanes + _GROUP - 1 - lanes)
+    return np.array_equal(x, words - 1 - lanes + _GROUP - 1 - lanes)
 
 
-def _prints(bench: Workbench) -> bool:
+def _prints(bench: Workbench, name: str, trial: Trial) -> bool:
     """With standard output caught: for a process of its own."""
     kept = os.dup(1)
     with tempfile.TemporaryFile() as caught:
         os.dup2(caught.fileno(), 1)
         try:
-            source = kernels.text(kernels.PRINTING, "ext/oneapi/experimental/builtins")
-            bench.try_out(source, 1, 1, np.array([42], np.int32))
+            bench.try_out(name, trial, 1, 1, np.array([42], np.int32))
             ctypes.CDLL(None).fflush(None)
         finally:
             os.dup2(kept, 1)
@@ -155,7 +186,7 @@ def _prints(bench: Workbench) -> bool:
 def _rate(bench: Workbench, kind: str, facts: Mapping[str, str]) -> float:
     """GFLOP/s of multiply-adds in registers."""
     items = 64 * _GROUP * max(1, int(facts.get("compute_units", "1")))
-    program = bench.build(kernels.text(kernels.RATE.format(type=kind, chains=_CHAINS)))
+    trial = kernels.rate(kind, _CHAINS)
     x = np.full(items, 0.5, _TYPES[kind])
-    seconds = min(bench.run(program, items, _GROUP, x.copy(), np.int32(_ROUNDS)) for _ in range(3))
+    seconds = bench.run(f"rate_{kind}", trial, items, _GROUP, x, np.int32(_ROUNDS), times=3)
     return 2e-9 * items * _CHAINS * _ROUNDS / max(seconds, 1e-9)

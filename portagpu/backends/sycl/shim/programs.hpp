@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <dlfcn.h>
 
 #include "queues.hpp"
@@ -80,22 +82,51 @@ struct Image : sycl::detail::device_image_plain {
   }
 };
 
+// SPIR-V whose kernels say that they are vectorised by hand (VecTypeHint, float4): compilers for CPUs then leave
+// threads out of the lanes of vectors. SYCL's own attribute for that is ignored.
+inline std::vector<uint32_t> by_hand(const std::byte *begin, const std::byte *end) {
+  constexpr uint32_t header = 5, entry_point = 15, execution_mode = 16, vec_type_hint = 30, float4 = 4 << 16 | 5;
+  std::vector<uint32_t> words((end - begin) / sizeof(uint32_t));
+  std::memcpy(words.data(), begin, words.size() * sizeof(uint32_t));
+  std::vector<uint32_t> modes;
+  size_t place = header, after = 0;
+  for (; place < words.size() && words[place] >> 16; place += words[place] >> 16) {
+    if ((words[place] & 0xffff) != entry_point)
+      continue;
+    modes.insert(modes.end(), {4 << 16 | execution_mode, words[place + 2], vec_type_hint, float4});
+    after = place + (words[place] >> 16);
+  }
+  words.insert(words.begin() + after, modes.begin(), modes.end());
+  return words;
+}
+
 inline Program *compiled(const sycl::context &context, const sycl::device &device, const char *source,
                          const char *options, const char *driver_options, std::string &log) {
   std::vector<sycl::device> devices{device};
   auto text = ex::create_kernel_bundle_from_source(context, ex::source_language::sycl, std::string(source));
-  ex::properties properties{ex::build_options{lines_of(options)}, ex::save_log{&log}};
+  auto all_options = lines_of(options);
+  all_options.push_back("-fsycl-device-code-split=off"); // one program for all kernels
+  ex::properties properties{ex::build_options{all_options}, ex::save_log{&log}};
   if (device.get_backend() != sycl::backend::opencl) {
     auto *program = new Program{context, device};
     program->bundle.push_back(ex::build(text, devices, properties));
     return counted(program_kind, program);
   }
   auto objects = ex::compile(text, devices, properties);
+  if (objects.end() - objects.begin() > 1)
+    throw std::runtime_error("the compiler made several images of the program");
   for (const auto &image : objects) {
     auto [begin, end] = Image::content(image);
     auto place = sycl::get_native<sycl::backend::opencl>(context);
     cl_int status = CL_SUCCESS;
-    auto native = PG_OPENCL(clCreateProgramWithIL)(place, begin, end - begin, &status);
+    const void *il = begin;
+    size_t size = end - begin;
+    std::vector<uint32_t> hinted;
+    if (std::strstr(source, "// NOT_VECTORISED")) {
+      hinted = by_hand(begin, end);
+      il = hinted.data(), size = hinted.size() * sizeof(uint32_t);
+    }
+    auto native = PG_OPENCL(clCreateProgramWithIL)(place, il, size, &status);
     PG_OPENCL(clReleaseContext)(place);
     checked(status, "the driver, given SPIR-V,");
     return built(context, device, native, driver_options, log);

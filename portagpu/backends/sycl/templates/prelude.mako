@@ -65,7 +65,16 @@ template <class T> static inline void pg_pack(T value, unsigned char* place) {
 }
 % endif
 % if "pg_rounded" in view.words:
+// a number as another type, rounded in a direction; what SYCL has for that rounds integers to nearest
 template <class T, sycl::rounding_mode R, class S> static inline T pg_rounded(S x) {
+% for kind in ("float", "double"):
+% for direction in ("rte", "rtn", "rtp", "rtz"):
+    if constexpr (std::is_integral_v<S> && std::is_same_v<T, ${kind}> && R == sycl::rounding_mode::${direction}) {
+        if constexpr (std::is_signed_v<S>) return __spirv_ConvertSToF_R${kind}_${direction}(x);
+        else return __spirv_ConvertUToF_R${kind}_${direction}(x);
+    }
+% endfor
+% endfor
     return sycl::vec<S, 1>(x).template convert<T, R>()[0];
 }
 % endif

@@ -36,6 +36,7 @@ _DEVICE_BYTES = 42  # the same where all units read
 _UNEVEN = 1.3  # times the bytes of lines that lie across two of the cache's
 _LEAST = 8  # elements along each axis: below, a tile is nearly empty
 _PARTS = 2**26  # elements
+_TOGETHER = 5000  # cycles until blocks of clusters run, and for their last barrier
 _FEW = 32  # rows or columns with which tiles are nearly empty, and loads too few under way for all of the bandwidth
 # tiles of rows and columns, stages and consumers
 _SHAPES = (
@@ -180,6 +181,8 @@ class WarpgroupVariant(Variant):
         loads = lines * LINE * (1.0 if _is_even(problem) else _UNEVEN) / given
         hidden = min(1.0, config.stages / 3)
         cycles = waves * (steps * max(math_cycles, reads, loads) / hidden + 2500)
+        if config.cluster > 1:
+            cycles += _TOGETHER
         clock = max(1, caps.clock_mhz) * 1e6 * 0.85
         memory = problem.nbytes / (units * (22e9 if min(problem.m, problem.n) > _FEW else 15e9))
         again = 0.0
