@@ -828,6 +828,21 @@ def tensor_map_acquire(tensor_maps: _Array, map_index: _Index) -> None:
     Errors: MissingCapabilityError: the device has no such instruction.
     """
 
+def griddepcontrol_wait() -> None:
+    """Programmatic dependent launch: a kernel that calls it may begin before the launch ahead of it in the stream is
+    done, on the back end `cuda`, and waits here until that is, and sees what it wrote. Nothing in global memory is read
+    or written before it. Elsewhere launches follow one another, and it does nothing.
+
+    Errors: MissingCapabilityError: no CUDA GPU of compute capability 9.0 or newer.
+    """
+
+def griddepcontrol_launch_dependents() -> None:
+    """Lets the next launch of the stream begin, if it calls `griddepcontrol_wait`, as soon as there is room for its
+    blocks: all blocks have called it, or ended.
+
+    Errors: MissingCapabilityError: no CUDA GPU of compute capability 9.0 or newer.
+    """
+
 def fence_mbarrier_init() -> None:
     """Orders barriers that this thread made before what other blocks of the cluster do.
 
@@ -1160,6 +1175,8 @@ __all__ = [
     "graph",
     "grid",
     "gridDim",
+    "griddepcontrol_launch_dependents",
+    "griddepcontrol_wait",
     "gridsize",
     "guvectorize",
     "int1",

@@ -374,6 +374,8 @@ INSTRUCTIONS: dict[str, NamedOperation] = {
         {
             "async_copy_commit": "Close a group of copies.",
             "async_copy_wait": "Wait until only (n) groups of copies are under way.",
+            "griddepcontrol_launch_dependents": "Let the next launch of the stream begin before this one ends.",
+            "griddepcontrol_wait": "Wait until the launches before this one are done, and see what they wrote.",
             "fence_mbarrier_init": "Let the cluster's blocks see barriers that were made.",
             "fence_proxy_async": "Let bulk copies and matrix units see what threads wrote to shared memory.",
             "setmaxnreg": "(increase, count): change the registers of a thread.",

@@ -195,6 +195,11 @@ def test_clusters(tmp_path):
     assembled(text, tmp_path)
 
 
+def test_kernels_that_wait_for_launches_may_begin_early():
+    text = patched(CLUSTERED.replace("mov.u32 %r1, %cluster_ctarank;", "griddepcontrol.wait;"))
+    assert {name: entry.waits for name, entry in entries(text).items()} == {"plain": False, "pairs": True}
+
+
 def test_what_was_patched_tells_of_itself():
     """A text from the cache is not patched again."""
     for text in (IDS, SHARED.replace("SIZE", "100000"), CLUSTERED):

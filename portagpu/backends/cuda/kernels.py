@@ -98,9 +98,10 @@ class Kernel:
         self.stream = -1
         self._permitted = _FREE_DYNAMIC
         self._set_shared(0)
-        if self._entry.cluster is not None:
-            self._attribute = LaunchAttribute(cu.CLUSTER_DIMENSION, 0, *self._entry.cluster)
-            self.config.attributes, self.config.attribute_count = ctypes.addressof(self._attribute), 1
+        self._attributes = _attributes(self._entry)
+        if self._attributes is not None:
+            self.config.attributes = ctypes.addressof(self._attributes)
+            self.config.attribute_count = len(self._attributes)
 
     def set_args(self, *values: Any) -> None:
         """Set all arguments. Raises `OverflowError` for a number that its type does not hold."""
@@ -163,6 +164,16 @@ class Kernel:
     def registers(self) -> int:
         """Registers of a thread."""
         return self.attribute(_REGISTERS)
+
+
+def _attributes(entry: Entry) -> ctypes.Array[LaunchAttribute] | None:
+    """What launches of a kernel say beside their sizes."""
+    found = []
+    if entry.cluster is not None:
+        found.append(LaunchAttribute(cu.CLUSTER_DIMENSION, 0, *entry.cluster))
+    if entry.waits:
+        found.append(LaunchAttribute(cu.PROGRAMMATIC_STREAM_SERIALIZATION, 0, 1))
+    return (LaunchAttribute * len(found))(*found) if found else None
 
 
 def enqueue_on(primary: Primary) -> Enqueue:

@@ -23,7 +23,7 @@ _LIBRARIES = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "l
 SUCCESS, OUT_OF_MEMORY, INVALID_CONTEXT, NOT_READY = 0, 2, 201, 600
 LEGACY_STREAM = 1  # the handle of the default stream that waits for others, also where 0 means another one
 BLOCKING_SYNC, DISABLE_TIMING = 1, 2  # of events: who waits does not spin; they know no times
-CLUSTER_DIMENSION = 4  # of launch attributes
+CLUSTER_DIMENSION, PROGRAMMATIC_STREAM_SERIALIZATION = 4, 6  # launch attributes
 
 _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "cuInit": (_UINT,),

@@ -35,6 +35,7 @@ _ARRAY = re.compile(
     r"^[ \t]*(?:\.visible\s+|\.weak\s+)?\.shared\s+(?:\.align\s+(\d+)\s+)?\.[a-z]*(\d+)\s+([\w$]+)(?:\[(\d+)\])?;\n",
     re.MULTILINE,
 )
+_WAIT = "griddepcontrol.wait;"
 _CLUSTER = re.compile(r"^\.reqnctapercluster (\d+), (\d+), (\d+)$", re.MULTILINE)
 _HEAD_END = re.compile(r"^\.address_size[^\n]*\n", re.MULTILINE)
 
@@ -45,6 +46,7 @@ class Entry:
 
     moved_bytes: int  # of static arrays that are parts of the dynamic shared memory
     cluster: tuple[int, int, int] | None = None
+    waits: bool = False  # for the launches before it, so that it may begin before they are done
 
 
 def patched(text: str) -> str:
@@ -67,7 +69,9 @@ def entries(text: str) -> dict[str, Entry]:
     """The kernels of a text that was patched, by their names."""
     found = re.search(re.escape(_MOVED) + r"(\d+)", text)
     moved = 0 if found is None else int(found.group(1))
-    return {name: Entry(moved_bytes=moved, cluster=_cluster(body)) for name, body in _kernels(text)}
+    return {
+        name: Entry(moved_bytes=moved, cluster=_cluster(body), waits=_WAIT in body) for name, body in _kernels(text)
+    }
 
 
 def _environment(found: re.Match[str]) -> str:

@@ -30,6 +30,21 @@ ENTRIES: dict[str, ReferenceEntry] = {
         " block must not have ended: `sync()` before the end of the kernel sees to that.",
         "KernelTypeError: no shared array. KernelValueError: a constant rank that the cluster has not.",
     ),
+    "griddepcontrol_wait": call(
+        "",
+        "nothing",
+        "Programmatic dependent launch: a kernel that calls it may begin before the launch ahead of it in the stream is"
+        " done, on the back end `cuda`, and waits here until that is, and sees what it wrote. Nothing in global memory"
+        " is read or written before it. Elsewhere launches follow one another, and it does nothing.",
+        "MissingCapabilityError: no CUDA GPU of compute capability 9.0 or newer.",
+    ),
+    "griddepcontrol_launch_dependents": call(
+        "",
+        "nothing",
+        "Lets the next launch of the stream begin, if it calls `griddepcontrol_wait`, as soon as there is room for its"
+        " blocks: all blocks have called it, or ended.",
+        "MissingCapabilityError: no CUDA GPU of compute capability 9.0 or newer.",
+    ),
     "fence_mbarrier_init": call(
         "",
         "nothing",

@@ -94,8 +94,17 @@ def _map_shared_rank(ctx: FunctionState, site: Call) -> Value:
     return replace(array, base=there, space=Space.CLUSTER)
 
 
-@intrinsic("fence_mbarrier_init")
-def _fence_mbarrier_init(ctx: FunctionState, site: Call) -> Value:
-    site.bind(ctx, "cuda.fence_mbarrier_init")
-    require_target(ctx, "fence_mbarrier_init", (9, 0), "cg.this_cluster().sync() orders what threads wrote")
-    return emit_instruction(ctx, "fence_mbarrier_init")
+_HINTS = {
+    "fence_mbarrier_init": "cg.this_cluster().sync() orders what threads wrote",
+    "griddepcontrol_launch_dependents": "leave it out: launches of a stream then begin one after the other",
+    "griddepcontrol_wait": "leave it out: launches of a stream then begin one after the other",
+}
+
+
+@intrinsic(*_HINTS)
+def _instruction(ctx: FunctionState, site: Call) -> Value:
+    """An instruction of its own name, without operands."""
+    name = site.target.name
+    site.bind(ctx, f"cuda.{name}")
+    require_target(ctx, name, (9, 0), _HINTS[name])
+    return emit_instruction(ctx, name)

@@ -96,6 +96,7 @@ _SILENT = frozenset(  # instructions
         *("async_copy_commit", "async_copy_wait", "fence_proxy_async", "setmaxnreg", "wgmma_commit_group"),
         *("wgmma_fence", "wgmma_wait_group", "barrier_sync", "mbarrier_arrive", "mbarrier_init"),
         *("mbarrier_wait_parity", "mbarrier_arrive_cluster", "fence_mbarrier_init"),
+        *("griddepcontrol_launch_dependents", "griddepcontrol_wait"),
     }
 )
 _MFMA_LANES, _WARP_GROUP = 64, 4 * WARP  # threads that compute a product together

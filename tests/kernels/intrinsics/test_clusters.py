@@ -220,6 +220,26 @@ def test_copies_to_several_blocks(device, clusters):
     np.testing.assert_array_equal(y.copy_to_host(), np.broadcast_to(x, (4, 32, 32)))
 
 
+@cuda.jit
+def shifted(x, y):
+    """Waits for the launch before it, which has let it begin early."""
+    cuda.griddepcontrol_launch_dependents()
+    cuda.griddepcontrol_wait()
+    i = cuda.grid(1)
+    y[i] = x[(i + 4097) % x.size] + 1
+
+
+def test_launches_that_begin_early_see_what_came_before(device):
+    if device.capabilities.ptx_target < (9, 0):
+        pytest.skip("this device has no programmatic dependent launch")
+    n, times = 1 << 16, 200
+    x, y = cuda.to_device(np.arange(n, dtype=np.int64)), cuda.device_array(n, np.int64)
+    for _ in range(times):
+        shifted[n // 64, 64](x, y)
+        shifted[n // 64, 64](y, x)
+    np.testing.assert_array_equal(x.copy_to_host(), np.roll(np.arange(n), -2 * 4097 * times) + 2 * times)
+
+
 def test_a_grid_is_whole_clusters(device, clusters):
     x = np.zeros(3 * THREADS, np.float32)
     with pytest.raises(LaunchConfigError, match=r"grid \(?3.* is no multiple of the kernel's cluster"):
@@ -236,6 +256,13 @@ def test_the_assembler_takes_every_element():
         assert ".reqnctapercluster 2, 1, 1" in text and ".explicitcluster" in text
         bits = np.dtype(name).itemsize * 8
         assert f"ld.shared::cluster.b{bits}" in text and "mapa.shared::cluster.u32" in text
+
+
+def test_the_assembler_takes_dependent_launches():
+    text = assembled(shifted, "void(int64[:], int64[:])")
+    assert (
+        text.index("griddepcontrol.launch_dependents;") < text.index("griddepcontrol.wait;") < text.index("ld.global")
+    )
 
 
 def test_the_assembler_takes_atomics_and_copies():

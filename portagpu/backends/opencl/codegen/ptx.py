@@ -37,6 +37,8 @@ _FIXED = {
     "barrier_sync": "barrier.sync.aligned %0, %1;",
     "fence_mbarrier_init": "fence.mbarrier_init.release.cluster;",
     "fence_proxy_async": "fence.proxy.async.shared::cta;",
+    "griddepcontrol_launch_dependents": "griddepcontrol.launch_dependents;",
+    "griddepcontrol_wait": "griddepcontrol.wait;",
     "mbarrier_arrive": "mbarrier.arrive.shared::cta.b64 _, [%0];",
     "mbarrier_arrive_expect_tx": "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;",
     "mbarrier_init": "mbarrier.init.shared::cta.b64 [%0], %1;",

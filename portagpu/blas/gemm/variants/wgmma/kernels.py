@@ -163,16 +163,19 @@ def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponen
     clusters_of_grid = np.int32(cuda.gridDim.x) // cluster
     together = cuda.cg.this_cluster()
     rank = np.int32(together.block_rank())
-    if thread == 0:
-        cuda.tensor_map_acquire(maps, 0)
-        cuda.tensor_map_acquire(maps, 16)
-    if thread == 128:  # meanwhile
+    if thread == 128:
         for i in cuda.unroll(range(stages)):
             cuda.mbarrier_init(bars, i, 1)
             cuda.mbarrier_init(bars, stages + i, consumers * cluster)
         if cluster > 1:
             cuda.fence_mbarrier_init()
         cuda.fence_proxy_async()
+    # what comes before the first memory access may overlap the end of the launch before
+    cuda.griddepcontrol_launch_dependents()
+    cuda.griddepcontrol_wait()
+    if thread == 0:
+        cuda.tensor_map_acquire(maps, 0)
+        cuda.tensor_map_acquire(maps, 16)
     together.sync()
     if team == 0:
         cuda.setmaxnreg(32 if consumers == 3 else 40, False)
