@@ -6,11 +6,16 @@ import gc
 import threading
 
 import numpy as np
+import pyopencl as cl
+import pyopencl.array
 import pytest
+from gates import closed_gate
+from own_contexts import native_context
 
 import portagpu
 from portagpu import cuda
 from portagpu.errors import ClosedError, GraphError
+from portagpu.runtime.execution.context import Context
 
 N = 256
 
@@ -106,6 +111,42 @@ def test_streams_take_turns(pair):
     graph.launch(stream=first)
     first.synchronize()
     np.testing.assert_array_equal(x.copy_to_host(), smoothed(host, 16))
+
+
+def test_what_orders_streams_is_no_step(pair):
+    host, x, y = pair
+    first, second = cuda.stream(), cuda.stream()
+    done = cuda.event()
+    with cuda.graph() as graph:
+        smooth[2, 128, first](x, y)
+        second.wait_stream(first)
+        smooth[2, 128, second](y, x)
+        done.record(second)
+        done.wait(first)
+        smooth[2, 128, first](x, y)
+    graph.launch(second)
+    assert len(graph) == 3
+    second.synchronize()
+    np.testing.assert_array_equal(y.copy_to_host(), smoothed(host, 5))
+
+
+@pytest.mark.opencl
+def test_launches_are_in_order_with_the_queues_of_other_libraries(device):
+    native = native_context(device)
+    try:
+        queue, other = cl.CommandQueue(native), cl.CommandQueue(native)
+        x, y = cl.array.zeros(queue, N, np.float32), cl.array.zeros(other, N, np.float32)
+        with Context.wrap(native), cuda.graph() as graph:
+            add[2, 128](x, np.float32(1))
+            smooth[2, 128](x, y)  # two queues in one launch
+        with closed_gate(queue) as gate:
+            cl.enqueue_fill_buffer(queue, x.data, np.float32(7), 0, x.nbytes)
+            graph.launch()  # after the queue's work
+            gate.open_soon()
+            np.testing.assert_array_equal(y.get(), np.full(N, 8, np.float32))  # y's queue waits for the launch
+        np.testing.assert_array_equal(x.get(), np.full(N, 8, np.float32))
+    finally:
+        Context.wrap(native).close()
 
 
 def test_it_keeps_memory_and_programs(device):

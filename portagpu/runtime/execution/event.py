@@ -10,6 +10,7 @@ from portagpu.backends.base import Completion
 from portagpu.errors import ArgumentTypeError, ClosedError
 from portagpu.runtime.execution.errors import translate_errors
 from portagpu.runtime.execution.printf_flush import flush_output
+from portagpu.runtime.execution.recorder import between_streams
 from portagpu.runtime.execution.stream import Stream, StreamContext, as_stream, enqueuing
 
 
@@ -58,7 +59,7 @@ class Event:
         stream = as_stream(stream, self._context_of(stream))
         if self._timing:
             stream.measure()
-        with enqueuing(stream) as queue, self._lock:
+        with between_streams(), enqueuing(stream) as queue, self._lock:
             self._event = stream.context.driver.marker(queue)
             self._context = stream.context
             queue.flush()

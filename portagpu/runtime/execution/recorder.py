@@ -47,8 +47,13 @@ class Recorder:
         self._root = id(root)  # the frame itself would keep all that it refers to
 
     def aside(self) -> AbstractContextManager[None]:
-        """For what is set up once beside the call; here it belongs to the call, which is then not repeated."""
+        """For what is no step: what is set up once beside the call, and orders streams; here it belongs to the call,
+        which is then not repeated."""
         return contextlib.nullcontext()
+
+    def meets(self, stream: Any) -> None:
+        """Something is enqueued on a stream of another library's: whoever repeats a library call knows the stream."""
+        return
 
     def uses_host(self) -> None:
         """The host's memory takes part, in place or as what is read after a launch: ``host`` sees to that."""
@@ -63,6 +68,12 @@ class Recorder:
                 return False
             frame = frame.f_back
         return frame is not None
+
+
+def between_streams() -> AbstractContextManager[None]:
+    """Around what only puts streams in order: the steps of a graph run one after the other, and need none of it."""
+    recorder = active.recorder
+    return contextlib.nullcontext() if recorder is None else recorder.aside()
 
 
 class _Active(threading.local):

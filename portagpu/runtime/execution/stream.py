@@ -23,7 +23,7 @@ from portagpu.errors import ArgumentTypeError, ClosedError, DriverError, PortaGP
 from portagpu.runtime.execution.callbacks import Callbacks
 from portagpu.runtime.execution.errors import translate_errors
 from portagpu.runtime.execution.printf_flush import flush_output
-from portagpu.runtime.execution.recorder import active
+from portagpu.runtime.execution.recorder import active, between_streams
 from portagpu.runtime.execution.timeline import RetainedMemory, Timeline, drop, marker
 from portagpu.runtime.execution.weak_registry import WeakRegistry
 
@@ -252,10 +252,11 @@ class Stream:
 
     def wait_stream(self, other: Stream) -> None:
         """Let what is enqueued from now on wait for everything in another stream of the context."""
-        with enqueuing(other) as queue:
-            end = marker(other._timeline.driver, queue)
-        with enqueuing(self) as queue:
-            self._timeline.driver.barrier(queue, [end])
+        with between_streams():
+            with enqueuing(other) as queue:
+                end = marker(other._timeline.driver, queue)
+            with enqueuing(self) as queue:
+                self._timeline.driver.barrier(queue, [end])
 
     def keep(self, event: Completion, memory: Any) -> None:
         """Keep host memory until a copy is done. A driver's event may keep it, too, but wait when it is dropped."""
@@ -303,7 +304,7 @@ class Stream:
                 f"the event is on {event.context.device.name}, in another context than the stream",
                 hint="wait on the host: event.synchronize()",
             )
-        with enqueuing(self) as queue:
+        with between_streams(), enqueuing(self) as queue:
             self._timeline.driver.barrier(queue, [event.native_event])
 
     def add_callback(self, callback: Callable[[Stream, int, Any], None], arg: Any = None) -> None:
@@ -399,10 +400,12 @@ class enqueuing:
         self._queue: Any = None
 
     def __enter__(self) -> Any:
-        recorder = active.recorder
-        if recorder is not None and recorder.is_own():
-            recorder.commands += 1
-        stream = self._stream
+        recorder, stream = active.recorder, self._stream
+        if recorder is not None:
+            if stream.external:
+                recorder.meets(stream)
+            if recorder.is_own():
+                recorder.commands += 1
         context = stream.context
         queue = stream._timeline.queue
         # the former: nothing to wait for

@@ -34,9 +34,10 @@ _DEPTHS = itertools.count(-(1 << 30), 1 << 10)  # of scratch memory: a graph's c
 class _GraphRecorder(Recorder):
     """The recorder of a block of the user's: everything that its thread enqueues belongs to it."""
 
-    __slots__ = ("_aside", "_host", "_marks")
+    __slots__ = ("_aside", "_host", "_marks", "external")
 
     def __init__(self) -> None:
+        self.external: dict[Stream, None] = {}  # streams of other libraries that take part
         self._marks: list[tuple[int, tuple[str, int] | None]] = []
         self._host: tuple[str, int] | None = None
         self._aside = 0
@@ -48,12 +49,16 @@ class _GraphRecorder(Recorder):
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """What is enqueued meanwhile is done once, and not by the graph."""
+        """What is enqueued meanwhile is done once, and not by the graph: its steps need no order between streams."""
         self._aside += 1
         try:
             yield
         finally:
             self._aside -= 1
+
+    def meets(self, stream: Stream) -> None:
+        """Note it: the graph's launches are in order with what the other library enqueues there."""
+        self.external[stream] = None
 
     def uses_host(self) -> None:
         """The host's memory takes part, which nobody keeps, or which Python reads when the launch is done."""
@@ -109,7 +114,8 @@ class Graph:
         for _ in range(1000):
             graph.launch()
 
-    The block runs as it would without the graph. Streams in it do not matter: a graph's steps run one after the other.
+    The block runs as it would without the graph. Streams and events in it do not matter: a graph's steps run one after
+    the other. Of other libraries' arrays, a launch waits for their streams, and they wait for it.
     """
 
     def __init__(self) -> None:
@@ -118,6 +124,7 @@ class Graph:
         self._replay: Replay | None = None
         self._whole: Callable[[Any], None] | None = None
         self._last: Stream | None = None  # where it was launched
+        self._external: list[Stream] = []  # of other libraries, whose arrays it has
         self._recorder: _GraphRecorder | None = None
         self._depth = 0
         self._is_recorded = False
@@ -165,6 +172,7 @@ class Graph:
             (self._context,) = contexts
         assert self._context is not None
         self._steps, self._is_recorded = recorder.steps, True  # the steps keep the programs
+        self._external = [stream for stream in recorder.external if stream.context is self._context]
         if not self._steps:
             return
         self._context.synchronize()
@@ -187,11 +195,16 @@ class Graph:
         if self._last is not None and self._last is not where:
             where.wait_stream(self._last)
         self._last = where
+        others = [stream for stream in self._external if stream is not where and not stream.closed]
+        for other in others:
+            where.wait_stream(other)
         if self._whole is None:
             done = self._replay.launch(where)
         elif done := self._replay.is_valid:
             with enqueuing(where) as queue:
                 self._whole(queue)
+        for other in others:
+            other.wait_stream(where)
         if not done:
             raise ClosedError(
                 "memory of the graph's device was given back since it was recorded",
