@@ -10,6 +10,7 @@ from gates import closed_gate
 from sycl_devices import WORKING, needs_sycl
 
 from portagpu import cuda, errors
+from portagpu.backends.sycl.handles import Queue, known_queue, queues_of
 from portagpu.backends.sycl.library import Living, SyclError, library
 from portagpu.backends.sycl.pool import Aside, Pool, block_size
 
@@ -43,6 +44,18 @@ def test_objects_go_back(device):
         gc.collect()
         seen.append([library().living(kind) for kind in kinds])
     assert seen[-1] == seen[-3], seen
+
+
+def test_several_objects_of_one_queue_count_each(device):
+    """A queue is known as long as any object is of it: memory waits for all."""
+    queue = cuda.stream().queue
+    loaded = library()
+    again = Queue(loaded, loaded.made(loaded.pg_copy_queue(queue.address)), queue.context)
+    assert again.key == queue.key
+    del again
+    gc.collect()
+    assert known_queue(queue.key) is queue
+    assert any(found is queue for found in queues_of(queue.context.key))
 
 
 def test_memory_that_a_queue_uses_stays(device):

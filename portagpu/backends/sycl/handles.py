@@ -89,7 +89,8 @@ class Queue(Handle):
         self.key = int(library.pg_hash_queue(address))
         self.profiling = bool(library.pg_measures(address))
         self.wrapped: Any = None  # the stream around it, which whoever makes streams notes here
-        _queues[self.key] = self
+        number = id(self)
+        _queues[number] = weakref.ref(self, lambda _: _queues.pop(number, None))
 
     def flush(self) -> None:
         """Nothing: the library hands commands to the driver at once."""
@@ -128,17 +129,23 @@ class Queue(Handle):
         return Event(self.library, out.value or 0, profiling=self.profiling)
 
 
-_queues: weakref.WeakValueDictionary[int, Queue] = weakref.WeakValueDictionary()
+_queues: dict[
+    int, weakref.ref[Queue]
+] = {}  # by the objects' ids: several may be of one queue
 
 
 def known_queue(key: int) -> Queue | None:
-    """The living queue of a number; None where there is none."""
-    return _queues.get(key)
+    """A living queue of a number; None where there is none."""
+    return next((queue for queue in _living() if queue.key == key), None)
 
 
 def queues_of(context: int) -> list[Queue]:
     """The living queues of a context, by its key: ours and those of others that we have seen."""
-    return [queue for queue in list(_queues.values()) if queue.context.key == context]
+    return [queue for queue in _living() if queue.context.key == context]
+
+
+def _living() -> list[Queue]:
+    return [queue for reference in list(_queues.values()) if (queue := reference()) is not None]
 
 
 def addresses(ends: Sequence[Event]) -> tuple[Any, int]:
