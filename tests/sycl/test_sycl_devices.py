@@ -55,6 +55,14 @@ def fake(tmp_path):
     return SyclRuntime(library=folder / "libsycl.so.9", headers=headers)
 
 
+def test_a_cache_that_cannot_be_written(fake, tmp_path, monkeypatch):
+    monkeypatch.setattr(shim_build, "_compiled", lambda _: b"library")
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(errors.BuildError, match="cannot be kept in") as caught:
+        shim_build.shim_library(fake, tmp_path / "file")
+    assert "PORTAGPU_CACHE_DIR" in caught.value.hint
+
+
 def test_without_a_compiler(fake, tmp_path, monkeypatch):
     monkeypatch.setattr(shim_build, "find_compiler", lambda: None)
     with pytest.raises(errors.MissingCompilerError, match="needs a C\\+\\+ compiler") as caught:

@@ -42,13 +42,21 @@ def compiler_version(compiler: str) -> str:
 def shim_library(runtime: SyclRuntime, cache_dir: Path) -> Path:
     """The library's file, compiled if the cache has none.
 
-    Raises `MissingCompilerError` without a C++ compiler or SYCL's headers, `BuildError` where compiling fails.
+    Raises `MissingCompilerError` without a C++ compiler or SYCL's headers, `BuildError` where compiling fails, or the
+    cache's folder cannot be written.
     """
     target = cache_dir / "sycl" / f"shim-{_digest(runtime)}.so"
     try:
         read_private(target, _MOST_BYTES)  # somebody else's counts for nothing
     except OSError:
-        write_private(target, _compiled(runtime))
+        made = _compiled(runtime)
+        try:
+            write_private(target, made)
+        except OSError as error:
+            raise BuildError(
+                f"PortaGPU's library for the SYCL run time cannot be kept in {target.parent}: {error}",
+                hint="name a folder that can be written in PORTAGPU_CACHE_DIR",
+            ) from error
     return target
 
 
