@@ -27,13 +27,10 @@ CLUSTER_DIMENSION, PROGRAMMATIC_STREAM_SERIALIZATION = 4, 6  # launch attributes
 
 _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "cuInit": (_UINT,),
-    "cuDriverGetVersion": (_P,),
     "cuDeviceGetCount": (_P,),
     "cuDeviceGetByPCIBusId": (_P, _CHARS),
     "cuDeviceGetAttribute": (_P, _INT, _INT),
-    "cuDeviceTotalMem_v2": (_P, _INT),
     "cuDevicePrimaryCtxRetain": (_P, _INT),
-    "cuDevicePrimaryCtxRelease_v2": (_INT,),
     "cuCtxGetCurrent": (_P,),
     "cuCtxSetCurrent": (_P,),
     "cuCtxPushCurrent_v2": (_P,),

@@ -225,15 +225,3 @@ class PageLocked:
 def address_of(host: HostBytes) -> int:
     """Where host memory begins."""
     return int(host.__array_interface__["data"][0])
-
-
-def upload(primary: Primary, queue: int, target: Memory, host: HostBytes, offset: int) -> None:
-    """Enqueue a copy to the card."""
-    with primary:
-        primary.library.MemcpyHtoDAsync_v2(target.address + offset, address_of(host), host.nbytes, queue)
-
-
-def download(primary: Primary, queue: int, host: HostBytes, source: Memory, offset: int) -> None:
-    """Enqueue a copy to the host."""
-    with primary:
-        primary.library.MemcpyDtoHAsync_v2(address_of(host), source.address + offset, host.nbytes, queue)
