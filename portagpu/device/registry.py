@@ -118,7 +118,8 @@ def _fastest(source: DeviceSource, settings: Settings) -> DeviceRecord:
             if everything
             else f"no {source.title} device was found on this machine",
             notes=[*broken, *(f"{driver.library} is installed, but {driver.problem}" for driver in unused)],
-            hint=unused[0].remedy if unused else f"{source.to_install}; `portagpu doctor` explains what was found",
+            hint=(unused[0].remedy if unused else None)
+            or f"{source.to_install}; `portagpu doctor` tells more",
         )
     return max(working, key=speed)
 
@@ -182,13 +183,14 @@ def choose(
         )
     title = "OpenCL" if source is None else source.title
     hint = f"{did_you_mean(text.lower(), _words(records))}{_WAYS}" if records or source is None else source.to_install
+    remedy = unused[0].remedy if unused else None
     raise DeviceSelectionError(
         f"no device matches {asked or repr(selector)}",
         notes=[
             *(listing or [f"there is no {title} device"]),
             *(f"{driver.library} is installed, but {driver.problem}" for driver in unused),
         ],
-        hint=f"{hint}; or {unused[0].remedy}" if unused else hint,
+        hint=hint if remedy is None or remedy in hint else f"{hint}; or {remedy}",
     )
 
 

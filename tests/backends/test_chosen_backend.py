@@ -81,6 +81,11 @@ def test_a_back_end_without_devices(monkeypatch, settings):
     assert refused.value.hint == tiny.backend.to_install and refused.value.notes == ("there is no Tiny device",)
 
 
+def test_each_has_a_name_for_people():
+    for backend in registry.registered():
+        assert isinstance(backend.title, str) and backend.title, backend.name
+
+
 def test_all_of_them_are_listed(monkeypatch, settings):
     own = [record for record in all_devices() if record.backend == "opencl"]
     assert [*all_devices()][: len(own)] == own and tiny.records[0] in all_devices()

@@ -193,3 +193,18 @@ def test_missing_drivers_are_named(several: tuple[DeviceRecord, ...]) -> None:
     assert "no device matches PORTAGPU_DEVICE=good" in text
     assert "libgood.so is installed, but PyOpenCL had listed its platforms" in text
     assert "before pyopencl.get_platforms()" in text
+
+
+@pytest.mark.parametrize("remedy", [None, "pip install it", "set VARIABLE"])
+def test_a_hint_says_each_remedy_once(remedy: str | None) -> None:
+    class Source:
+        title, to_install = "Other", "pip install it, which brings a driver"
+
+    class Driver:
+        library, problem = "libother.so", "does not work"
+
+    Driver.remedy = remedy
+    with pytest.raises(DeviceSelectionError) as caught:
+        choose((), "other:0", unused=[Driver()], source=Source())
+    extra = "; or set VARIABLE" if remedy == "set VARIABLE" else ""
+    assert caught.value.hint == f"{Source.to_install}{extra}"

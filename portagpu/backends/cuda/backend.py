@@ -39,6 +39,7 @@ class Cuda(Backend):
     """Cards of CUDA, through its driver API."""
 
     name = cards.NAME
+    title = "CUDA"
     to_install = cards.TO_INSTALL
     operations: ClassVar[frozenset[str]] = RENDERED
     errors: ClassVar[tuple[type[Exception], ...]] = (CudaError,)
