@@ -38,8 +38,9 @@ def export_command(
     """Write a kernel as source text that needs neither Python nor PortaGPU, with a host program that launches it.
 
     The text is for devices that have OpenCL 1.2, or for compilers of SYCL 2020, with the Python lines as comments. The
-    host program makes arrays of some numbers, launches the kernel with the shared memory and sizes that it needs, and prints sums of the results.
-    FILE.py is run as a module; what it prints goes to the error output. Files are replaced atomically.
+    host program makes arrays of some numbers, launches the kernel with the shared memory and sizes that it needs, and
+    prints sums of the results. FILE.py is run as a module; what it prints goes to the error output. Files are replaced
+    atomically.
     """
     folders = {Language.OPENCL: opencl, Language.SYCL: sycl}
     if not any(folders.values()):

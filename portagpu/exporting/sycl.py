@@ -182,5 +182,7 @@ def _argument(argument: CArgument, kind: str) -> str:
 
 def _text(kind: Type) -> str:
     """A parameter's type as the program writes it: the header's own names lie in its namespace."""
-    text = PlainSyclCpp().type(dataclasses.replace(kind, readonly=False, restrict=False) if isinstance(kind, Pointer) else kind)
+    text = PlainSyclCpp().type(
+        dataclasses.replace(kind, readonly=False, restrict=False) if isinstance(kind, Pointer) else kind
+    )
     return text if text.rstrip("*") in _BUILT_IN else f"exported::{text}"

@@ -50,6 +50,8 @@ class FunctionPrinter:
         ]
         helpers.note(function.result)
         body = Emitter(function, facts, printer).run()
+        if language.first_line:
+            lines.append(Line(f"    {language.first_line}", span))
         lines += _local_declarations(function, printer, facts) + self._place(printer, span) + body
         lines.append(Line("}", span))
         return lines

@@ -32,6 +32,8 @@ class Language(ABC):
     """The function that prints."""
     no_parameters: str
     """What a function without parameters has in their place."""
+    first_line: str = ""
+    """What the body of a function that the program calls begins with, or nothing."""
     inline: str = INLINE
     """How a function that the program calls is declared."""
 

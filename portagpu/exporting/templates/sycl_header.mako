@@ -22,5 +22,8 @@
  */
 #ifndef ${view.guard}
 #define ${view.guard}
+#if defined(__GNUC__) || defined(__clang__)
+#pragma GCC system_header  // generated text has names and values that are not used
+#endif
 ${view.source}
 #endif

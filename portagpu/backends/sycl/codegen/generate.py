@@ -57,7 +57,9 @@ def generate(
 ) -> KernelSource:
     """Print a program as SYCL C++ for a device; see `portagpu.backends.c_family.generate.generate`.
 
-    Dynamic shared memory is an argument, whatever ``static_dynamic_shared`` is. Without the extension that makes kernels
-    of functions it is a header for compilers of files.
+    Dynamic shared memory is an argument, whatever ``static_dynamic_shared`` is. Without the extension that makes
+    kernels of functions it is a header for compilers of files.
     """
-    return c_family.generate(DIALECT if caps.free_function_kernels else PLAIN_DIALECT, program, caps, subgroup_size=subgroup_size)
+    return c_family.generate(
+        DIALECT if caps.free_function_kernels else PLAIN_DIALECT, program, caps, subgroup_size=subgroup_size
+    )

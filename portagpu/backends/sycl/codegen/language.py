@@ -106,6 +106,10 @@ class SyclCpp(Language):
 
 
 class PlainSyclCpp(SyclCpp):
-    """SYCL 2020 without extensions. Functions are members of a thread, which has its place: `plain_kernel.mako`."""
+    """SYCL 2020 without extensions. Functions are members of a thread, which has its place: `plain_kernel.mako`.
+
+    Where a header ends, no pragma makes arithmetic again what it was before; so each function has its own.
+    """
 
     inline = "inline"
+    first_line = "PG_EXACT"

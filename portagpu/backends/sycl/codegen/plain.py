@@ -5,7 +5,7 @@ Names of what the text adds to the user's begin with ``pg_``, or have no undersc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from portagpu.backends.c_family.c_types import storage
 from portagpu.backends.c_family.dialect import KernelParts, KernelText
@@ -44,7 +44,8 @@ def plain_kernel_text(parts: KernelParts) -> KernelText:
     lines = [
         *declared,
         f"// {span.line}: {span.text.strip()}",
-        f"{language.inline_shared} void {name}({', '.join(texts)}) {{",
+        *_head(f"{language.inline_shared} void {name}", texts),
+        f"    {language.first_line}",
         *body,
     ]
     after = ["}", "};", "", *_functions(parts, name, texts, passed, bool(declared))]
@@ -61,22 +62,30 @@ def _dynamic(parameter: Parameter, parts: KernelParts) -> str:
     return f"pg_line* pg_memory_{parts.printer.name(parameter.name, parameter.type)}"
 
 
-def _functions(
-    parts: KernelParts, name: str, texts: list[str], passed: list[str], has_shared: bool
-) -> Iterator[str]:
+def _functions(parts: KernelParts, name: str, texts: list[str], passed: list[str], has_shared: bool) -> Iterator[str]:
     """Lines of the functions outside of the thread."""
     if has_shared:
         yield "using shared_memory = pg_thread::shared_memory;"
         yield ""
-    item = "const sycl::nd_item<3>& pg_item"
     yield "// What a work-item does, for kernels of your own."
-    yield f"inline void kernel({', '.join((item, *texts))}) {{"
+    yield from _head("inline void kernel", ("const sycl::nd_item<3>& pg_item", *texts))
     yield f"    pg_thread{{pg_item}}.{name}({', '.join(passed)});"
     yield "}"
     yield ""
     yield "class pg_kernel;"
     yield "// Launches the kernel; extents are (z, y, x). Returns the event of its end."
     yield from _launch(parts, texts, passed, has_shared)
+
+
+def _head(text: str, parameters: Sequence[str]) -> Iterator[str]:
+    """The head of a function, a parameter a line."""
+    if not parameters:
+        yield f"{text}() {{"
+        return
+    yield f"{text}("
+    for parameter in parameters[:-1]:
+        yield f"    {parameter},"
+    yield f"    {parameters[-1]}) {{"
 
 
 def _launch(parts: KernelParts, texts: list[str], passed: list[str], has_shared: bool) -> Iterator[str]:
@@ -93,15 +102,14 @@ def _launch(parts: KernelParts, texts: list[str], passed: list[str], has_shared:
         arguments.append(f"&{_OWN}[0]")
     has_bytes = any(p.role is ParameterRole.DYNAMIC_SHARED for p in parts.parameters)
     head = [*_EXTENTS, *([] if block else [_BLOCK]), *([_BYTES] if has_bytes else []), *own, _AFTER]
-    yield "inline sycl::event launch("
-    yield ",\n".join(f"    {text}" for text in head) + ") {"
+    yield from _head("inline sycl::event launch", head)
     if block:
         yield f"    const sycl::range<3> pg_block({', '.join(map(str, reversed(block)))});"
     yield "    return pg_queue.submit([&](sycl::handler& pg_handler) {"
     yield "        pg_handler.depends_on(pg_after);"
     for memory in dynamic:
-        lines = "pg_shared_bytes / sizeof(pg_line) + 1"
-        yield f"        const sycl::local_accessor<pg_line, 1> {memory}(sycl::range<1>({lines}), pg_handler);"
+        yield "        const sycl::range<1> pg_lines(pg_shared_bytes / sizeof(pg_line) + 1);"
+        yield f"        const sycl::local_accessor<pg_line, 1> {memory}(pg_lines, pg_handler);"
     if has_shared:
         yield f"        const sycl::local_accessor<shared_memory, 1> {_OWN}(sycl::range<1>(1), pg_handler);"
     attribute = f" [[sycl::reqd_work_group_size({', '.join(map(str, reversed(block)))})]]" if block else ""

@@ -67,7 +67,7 @@ def prelude(text: str) -> str:
 
 
 def plain_prelude(text: str, kernel: str) -> str:
-    """The text that goes before a program of SYCL 2020 alone: it has the library's one header, and its own namespace."""
+    """The text that goes before a program of SYCL 2020 alone: the library's one header, a namespace of its own."""
     return rendering.render(TEMPLATES, "plain_prelude.mako", _view(text, plain_namespace(kernel), is_plain=True))
 
 

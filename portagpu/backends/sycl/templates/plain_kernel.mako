@@ -1,3 +1,4 @@
+<%! from portagpu.backends.sycl.codegen.members import as_member %>\
 % for struct in view.structs:
 struct ${struct.name} {
 % for member in struct.members:
@@ -30,13 +31,11 @@ unsigned int pg_launch_number() const {
 }
 % endif
 % for h in view.helpers:
-${capture(getattr(local.get_namespace(f"helpers/{h.file}.mako"), h.template), h).replace("static inline ", "inline ")}\
+${as_member(capture(getattr(local.get_namespace(f"helpers/{h.file}.mako"), h.template), h))}\
 % endfor
 ${view.body}
 % for name in defined:
 #undef ${name}
 % endfor
 }  // namespace portagpu_${view.kernel.rstrip("_")}
-#ifdef __clang__
-#pragma float_control(pop)
-#endif
+#undef PG_EXACT

@@ -6,10 +6,11 @@
 #error "the kernel prints, for which SYCL 2020 has no function: compile it by DPC++ (icpx -fsycl)"
 #endif
 % endif
-// numbers are what the text says: no product is fused with a sum, and no sum is reordered
+// at the start of a function: numbers are what its text says, no product is fused with a sum, and no sum is reordered
 #ifdef __clang__
-#pragma float_control(push)
-#pragma clang fp contract(off) reassociate(off)
+#define PG_EXACT _Pragma("clang fp contract(off) reassociate(off)")
+#else
+#define PG_EXACT
 #endif
 
 namespace ${view.namespace} {
