@@ -42,7 +42,8 @@ class Language(ABC):
         """The same, where it may get an array that is shared or a thread's own.
 
         LLVM puts an array that a function gets at all its calls in place of the parameter, and some CPU drivers give
-        each block its own array only where the kernel itself names it: blocks that run at the same time would share one.
+        each block its own array only where the kernel itself names it: blocks that run at the same time would share
+        one.
         """
         return f"__attribute__((always_inline)) {self.inline}"
 
