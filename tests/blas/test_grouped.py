@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-import pyopencl as cl
 import pytest
+from own_contexts import native_context
 
 import portagpu
 from portagpu import cuda, errors
@@ -87,7 +87,7 @@ def test_masked_offsets_are_refused(device):
 def test_offsets_of_another_device_are_refused(device):
     a, b, _, _ = operands()
     context = cuda.current_context()
-    with Context(device, cl.Context([device.cl_device]), context.settings) as elsewhere:
+    with Context(device, native_context(device), context.settings) as elsewhere:
         offsets = cuda.to_device(OFFSETS)
         with context:
             for move in (np.asarray, cuda.to_device):

@@ -6,10 +6,10 @@ N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., section 3.
 from __future__ import annotations
 
 import numpy as np
-import pyopencl as cl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from own_contexts import native_context
 
 import portagpu
 from portagpu import cuda, errors
@@ -147,7 +147,7 @@ def test_arrays_of_two_contexts(device):
     """Even on one device: a driver may crash on a foreign buffer, so it must never see one."""
     a, b = operand((3, 5), "float32"), operand((5, 4), "float32", seed=1)
     da, db = cuda.to_device(a), cuda.to_device(b)
-    with Context.wrap(cl.Context([device.cl_device])) as other:
+    with Context.wrap(native_context(device)) as other:
         foreign_b = to_device(b, context=other)
         foreign_out = device_array((3, 4), np.dtype(np.float32), context=other)
         with pytest.raises(errors.ArgumentTypeError, match="different devices"):

@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 import pyopencl as cl
+import pytest
 
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
@@ -28,6 +29,7 @@ def complementary(x, y):
         y[i] = math.erfc(x[i])
 
 
+@pytest.mark.opencl
 def test_erfc_of_devices_with_ptx(device):
     """Within OpenCL's 16 units in the last place; only the reciprocal is another one where there is no PTX."""
     edges = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-30, 9.1, 10.5, 1e30, -1e30]

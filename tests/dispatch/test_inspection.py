@@ -201,6 +201,7 @@ def test_options_that_mean_nothing_are_logged(device, caplog):
     assert sorted(r.args[0] for r in caplog.records) == sorted(options)
 
 
+@pytest.mark.opencl
 def test_fastmath_as_a_set_and_a_dict(device):
     def flags(value):
         return JitOptions.from_keywords({"fastmath": value}).build_options(current_context())

@@ -7,8 +7,8 @@ import weakref
 from dataclasses import replace
 
 import numpy as np
-import pyopencl as cl
 import pytest
+from own_contexts import native_context
 
 from portagpu import cuda, errors
 from portagpu.runtime.arrays.creation import to_device
@@ -21,7 +21,7 @@ MOST = 3
 @pytest.fixture
 def context(device):
     settings = replace(Settings.from_environment(), specialisations=MOST)
-    made = Context(device, cl.Context([device.cl_device]), settings)
+    made = Context(device, native_context(device), settings)
     yield made
     made.close()
 

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pyopencl as cl
 import pytest
+from own_contexts import native_context
 
 from portagpu import cuda
 from portagpu.dispatch.dispatcher import Dispatcher
@@ -75,7 +75,7 @@ def test_small_size(path, device, capsys):
 def test_example_needs_no_float64(path, device):
     """Some GPUs have none; here the compiler is told that the device is such a one."""
     without = dataclasses.replace(device, capabilities=dataclasses.replace(device.capabilities, fp64=False))
-    context = Context(without, cl.Context([device.cl_device]), Settings.from_environment())
+    context = Context(without, native_context(device), Settings.from_environment())
     with context:
         load(path).main()
     context.close()

@@ -1,4 +1,4 @@
-"""Queues of the SYCL back end that stand still: behind an event of OpenCL's that the host sets."""
+"""Queues of the SYCL back end that stand still, behind an event of OpenCL's that the host sets; contexts of its own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from pathlib import Path
 
 from portagpu.backends.sycl import shim_build
 from portagpu.backends.sycl.drivers.installed import find_runtime
+from portagpu.backends.sycl.handles import SyclContext
+from portagpu.backends.sycl.identity import listed
+from portagpu.backends.sycl.library import library
 
 _SOURCE = """
 #include <dlfcn.h>
@@ -28,6 +31,7 @@ extern "C" cl_event close_gate(sycl::queue *queue) {
   queue->ext_oneapi_submit_barrier({sycl::make_event<sycl::backend::opencl>(native, queue->get_context())});
   return event;
 }
+extern "C" sycl::context *new_context(const sycl::device *device) { return new sycl::context(*device); }
 extern "C" void open_gate(cl_event event) {
   opencl<decltype(clSetUserEventStatus)>("clSetUserEventStatus")(event, CL_COMPLETE);
   opencl<decltype(clReleaseEvent)>("clReleaseEvent")(event);
@@ -45,13 +49,20 @@ def _library():
         command = [shim_build.find_compiler(), "-std=c++17", "-w", "-fPIC", "-shared", *place, str(source)]
         subprocess.run([*command, "-o", str(result), str(runtime.library)], check=True)
         library = ctypes.CDLL(str(result))
-    library.close_gate.restype = ctypes.c_void_p
-    library.close_gate.argtypes = library.open_gate.argtypes = [ctypes.c_void_p]
+    library.close_gate.restype = library.new_context.restype = ctypes.c_void_p
+    library.close_gate.argtypes = library.open_gate.argtypes = library.new_context.argtypes = [ctypes.c_void_p]
     return library
 
 
 def hold(queue):
     """Let nothing run that is enqueued from now on; gives what opens the queue again."""
-    library = _library()
-    event = library.close_gate(queue.address)
-    return lambda: library.open_gate(event)
+    gates = _library()
+    event = gates.close_gate(queue.address)
+    return lambda: gates.open_gate(event)
+
+
+def new_context(device):
+    """A context of the back end's for a device, which no other library has."""
+    loaded = library()
+    native = next(one.device for one in listed(loaded) if one.name == device.native)
+    return SyclContext(loaded, loaded.made(loaded.pg_copy_context(_library().new_context(native.address))))

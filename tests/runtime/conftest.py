@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pyopencl as cl
 import pytest
+from own_contexts import native_context
 
 from portagpu.runtime.execution.context import Context
 
@@ -11,7 +11,7 @@ from portagpu.runtime.execution.context import Context
 @pytest.fixture
 def own(device):
     """A context of the test's own, current until it is closed: streams and memory are nobody else's."""
-    context = Context.wrap(cl.Context([device.cl_device]))
+    context = Context.wrap(native_context(device))
     with context:
         yield context
     context.close()

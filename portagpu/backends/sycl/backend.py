@@ -107,6 +107,8 @@ class Sycl(Backend):
         if isinstance(value, Queue):
             context, made = value.context, loaded.made(loaded.pg_device_of(value.address))
             return context, _name(loaded, Device(loaded, made))
+        if isinstance(value, SyclContext):
+            return value, _name(loaded, Device(loaded, loaded.made(loaded.pg_device_of_context(value.address))))
         context, device = dpctl_objects.context_of(loaded, value)
         return context, _name(loaded, device)
 

@@ -19,6 +19,7 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {  # the result's type, then those of 
     "pg_default_context": (_P, _P),
     "pg_context_of": (_P, _P),
     "pg_device_of": (_P, _P),
+    "pg_device_of_context": (_P, _P),
     "pg_copy_context": (_P, _P),
     "pg_copy_device": (_P, _P),
     "pg_copy_queue": (_P, _P),

@@ -6,6 +6,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array
 import pytest
+from own_contexts import native_context
 
 from portagpu import cuda, errors
 
@@ -122,8 +123,9 @@ def test_views_of_a_closed_array(device):
         view.copy_to_host()
 
 
+@pytest.mark.opencl
 def test_pyopencl_arrays_of_a_users_own_context(device):
-    own = cl.Context([device.cl_device])
+    own = native_context(device)
     queue = cl.CommandQueue(own)
     foreign = pyopencl.array.to_device(queue, np.arange(8, dtype=np.float32))
 

@@ -8,6 +8,7 @@ import pyopencl.array
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from own_contexts import native_context
 
 from portagpu import cuda, errors
 from portagpu.runtime.execution.context import Context
@@ -145,7 +146,7 @@ def test_pyopencl_array_is_shared_both_ways(device):
 
 @pytest.mark.opencl
 def test_buffer_of_a_users_own_context(device):
-    own = cl.Context([device.cl_device])
+    own = native_context(device)
     host = random_array(32)
     buffer = cl.Buffer(own, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=host)
     array = cuda.as_cuda_array(buffer, dtype=np.float32)

@@ -27,6 +27,7 @@ def neighbours(count, offset):
     return [memory[offset + n * 1500 : offset + (n + 1) * 1500] for n in range(count)]
 
 
+@pytest.mark.opencl
 def test_neighbours_share_a_buffer(device):
     if not device.capabilities.host_unified_memory:
         pytest.skip("the device has memory of its own")

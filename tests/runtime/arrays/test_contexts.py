@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pyopencl as cl
 import pytest
+from own_contexts import native_context
 
 from portagpu import cuda, errors
 from portagpu.runtime.arrays.creation import to_device
@@ -20,7 +20,7 @@ def copy(x, y):
 
 @pytest.fixture
 def foreign(device):
-    context = Context.wrap(cl.Context([device.cl_device]))
+    context = Context.wrap(native_context(device))
     yield to_device(np.ones(8, np.float32), context=context)
     context.close()
 

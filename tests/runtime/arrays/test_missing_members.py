@@ -7,8 +7,8 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
-import pyopencl as cl
 import pytest
+from own_contexts import native_context
 
 from portagpu import cuda
 from portagpu.errors import DTypeError, PortaGPUPerformanceWarning, ShapeError
@@ -104,7 +104,7 @@ def test_new_arrays_and_files(device):
 
 @pytest.mark.parametrize("use", [sum, max, sorted, list])
 def test_iterations_are_told_once_at_the_users_line(device, use):
-    context = Context(device, cl.Context([device.cl_device]), replace(Settings.from_environment(), warnings=True))
+    context = Context(device, native_context(device), replace(Settings.from_environment(), warnings=True))
     small, large = (to_device(np.arange(n), context=context) for n in (100, 2000))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
@@ -118,7 +118,7 @@ def test_iterations_are_told_once_at_the_users_line(device, use):
 
 
 def test_elements_one_by_one_are_told(device):
-    context = Context(device, cl.Context([device.cl_device]), replace(Settings.from_environment(), warnings=True))
+    context = Context(device, native_context(device), replace(Settings.from_environment(), warnings=True))
     array = to_device(np.arange(4), context=context)
     with pytest.warns(PortaGPUPerformanceWarning, match="1000 elements of device arrays were read one by one") as told:
         for n in range(1500):

@@ -133,6 +133,7 @@ def test_where_no_thread_can_be_started(staged, monkeypatch):
     assert staged == ["upload", "download"]
 
 
+@pytest.mark.opencl
 def test_where_no_memory_can_be_locked(staged, monkeypatch):
     context = cuda.current_context()
 

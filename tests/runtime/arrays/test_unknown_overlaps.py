@@ -98,6 +98,7 @@ def test_copies_between_imports(device):
     assert np.array_equal(x[7:], wanted)
 
 
+@pytest.mark.opencl
 def test_halves_are_apart(device):
     """Addresses tell, so that products into the other half of an array need no copy."""
     x = np.zeros(_COUNT, np.float32)
@@ -133,6 +134,7 @@ def test_who_holds_the_owner_of_a_result_keeps_its_memory(device):
     assert len(results) == 4
 
 
+@pytest.mark.opencl
 def test_parts_of_buffers(device):
     """Those of PyOpenCL begin somewhere in their allocation, which may be memory of the host."""
     context = cuda.current_context()

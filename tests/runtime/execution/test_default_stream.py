@@ -10,6 +10,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 from gates import closed_gate
+from own_contexts import native_context
 from small_kernels import copy, put
 
 from portagpu import cuda, errors
@@ -161,7 +162,7 @@ def test_work_of_a_stream_that_died(arrays):
 
 @pytest.mark.opencl
 def test_one_stream_needs_no_barriers(device, monkeypatch):
-    context = Context.wrap(cl.Context([device.cl_device]))
+    context = Context.wrap(native_context(device))
     x = to_device(np.zeros(8, np.float32), context=context)
 
     def refuse(*args, **kwargs):
@@ -201,7 +202,7 @@ def test_host_arguments_on_a_stream_that_waits(arrays, other, size):
 
 @pytest.mark.opencl
 def test_lost_device_is_reported_once(device, monkeypatch):
-    context = Context.wrap(cl.Context([device.cl_device]))
+    context = Context.wrap(native_context(device))
     x, other = to_device(np.zeros(8, np.float32), context=context), context.stream()
     put[1, 8, other](x, 1)
 

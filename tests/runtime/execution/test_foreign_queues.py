@@ -7,6 +7,7 @@ import pyopencl as cl
 import pyopencl.array
 import pytest
 from gates import closed_gate
+from own_contexts import native_context
 from small_kernels import double
 
 import portagpu
@@ -14,6 +15,8 @@ from portagpu import cuda, errors
 from portagpu.runtime.arrays.array import device_array
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.programs.launch import CompiledKernel
+
+pytestmark = pytest.mark.opencl
 
 
 @cuda.jit
@@ -26,7 +29,7 @@ def add(x, y):
 @pytest.fixture
 def own(device):
     """A user's context."""
-    context = cl.Context([device.cl_device])
+    context = native_context(device)
     yield context
     Context.wrap(context).close()
 
@@ -145,7 +148,7 @@ def test_wrong_context_is_not_a_lost_device(device, code):
     found = context.translated(error)
     assert type(found) is errors.DriverError and "another context" in found.hint
     assert context.is_alive()
-    context = Context.wrap(cl.Context([device.cl_device]))
+    context = Context.wrap(native_context(device))
     context.close()
     assert isinstance(context.translated(error), errors.DeviceLostError)
 

@@ -73,6 +73,7 @@ def arrays(own):
     return [to_device(np.zeros(8, np.float32), context=own) for _ in range(2)]
 
 
+@pytest.mark.opencl
 @pytest.mark.parametrize("of_default", [True, False])
 def test_a_launch_where_streams_are_put_in_order(own, arrays, monkeypatch, of_default):
     """Also there, it comes after what the launch around it waits for."""
@@ -98,6 +99,7 @@ def test_a_launch_where_streams_are_put_in_order(own, arrays, monkeypatch, of_de
     ends(work)
 
 
+@pytest.mark.opencl
 def test_a_launch_where_a_stream_gets_another_queue(own, arrays, monkeypatch):
     """It may go to the former queue: what follows waits for it."""
     x, y = arrays
@@ -129,6 +131,7 @@ def test_a_launch_where_a_stream_gets_another_queue(own, arrays, monkeypatch):
             gate.__exit__(None, None, None)
 
 
+@pytest.mark.opencl
 def test_two_threads_and_a_finaliser(own, arrays, monkeypatch):
     """One puts the default stream in order and launches on another one there, on which the other thread launches."""
     x, y = arrays
@@ -392,6 +395,7 @@ def test_memory_of_others_goes_at_once_where_nothing_runs(device, monkeypatch):
     assert seen() is None
 
 
+@pytest.mark.opencl
 def test_memory_that_a_users_queue_writes_is_not_given_to_others(own):
     queue = cl.CommandQueue(own.cl_context)
     x = cuda.to_device(np.zeros(5000, np.float32))
@@ -406,6 +410,7 @@ def test_memory_that_a_users_queue_writes_is_not_given_to_others(own):
     assert not any(other.copy_to_host().any() for other in others)
 
 
+@pytest.mark.opencl
 def test_memory_of_others_under_pyopencls_arrays(device):
     host = np.full(5000, 3.0)
     seen = weakref.ref(host)

@@ -14,6 +14,7 @@ import pytest
 from gates import closed_gate
 from host_memory import shares
 from interrupts import before_lines, by_another_thread
+from own_contexts import native_context
 from small_kernels import copy, put
 
 from portagpu import cuda, errors
@@ -160,7 +161,7 @@ def test_a_stream_that_finalisers_use_after_its_tail_was_dropped(own, arrays):
 
 
 def test_streams_that_only_a_cycle_holds_are_closed_with_their_context(device):
-    own = Context.wrap(cl.Context([device.cl_device]))
+    own = Context.wrap(native_context(device))
     found = []
 
     class Finalised:
@@ -181,7 +182,7 @@ def test_streams_that_only_a_cycle_holds_are_closed_with_their_context(device):
 
 def test_two_contexts_and_their_finalisers(device, monkeypatch):
     """Each thread puts streams of one context in order while a finaliser in it uses the other context."""
-    contexts = [Context.wrap(cl.Context([device.cl_device])) for _ in range(2)]
+    contexts = [Context.wrap(native_context(device)) for _ in range(2)]
     made = []
     for context in contexts:
         with context:
@@ -260,6 +261,7 @@ def test_memory_of_others_while_another_thread_drops_the_tail(device, own, array
     assert seen() is None
 
 
+@pytest.mark.opencl
 def test_memory_of_others_where_a_queue_fails(device, own, monkeypatch):
     if not shares(device):
         pytest.skip("the device has memory of its own")
@@ -284,6 +286,7 @@ def test_memory_of_others_where_a_queue_fails(device, own, monkeypatch):
         cuda.synchronize()
 
 
+@pytest.mark.opencl
 def test_memory_stays_in_sight_while_it_is_looked_at(own, monkeypatch):
     queue = cl.CommandQueue(own.cl_context)
     timeline = Timeline(own.driver, queue)

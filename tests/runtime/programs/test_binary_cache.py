@@ -15,7 +15,7 @@ from portagpu import cuda, errors
 from portagpu.backends.opencl import architecture_ptx, programs
 from portagpu.runtime.programs import build
 
-pytestmark = pytest.mark.one_device
+pytestmark = [pytest.mark.one_device, pytest.mark.opencl]
 
 SOURCE = "__kernel void probe(__global int* x) {{ x[get_global_id(0)] = {value}; }}"
 

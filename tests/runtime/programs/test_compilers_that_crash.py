@@ -17,6 +17,8 @@ from portagpu.backends import build_protocol
 from portagpu.backends.opencl import build_child, builder, programs
 from portagpu.runtime.programs import build
 
+pytestmark = pytest.mark.opencl
+
 SOURCE = "__kernel void probe(__global int* x) {{ x[get_global_id(0)] = {value}; }}"
 REFUSED = "__kernel void probe() { nothing }"
 

@@ -7,8 +7,8 @@ import weakref
 from dataclasses import replace
 
 import numpy as np
-import pyopencl as cl
 import pytest
+from own_contexts import native_context
 
 from portagpu import cuda, errors
 from portagpu.device import DeviceType
@@ -77,7 +77,7 @@ def test_kernels_forget_closed_contexts(device):
     own = cuda.to_device(np.zeros(4, np.float32))
     store[1, 1](own)
     for _ in range(5):
-        context = Context.wrap(cl.Context([device.cl_device]))
+        context = Context.wrap(native_context(device))
         array = to_device(np.zeros(4, np.float32), context=context)
         store[1, 1](array)
         seen = weakref.ref(next(reversed(store._overloads.values())).compiled)
@@ -91,7 +91,7 @@ def test_kernels_forget_closed_contexts(device):
 
 
 def test_memory_info_counts_live_arrays(device):
-    context = Context.wrap(cl.Context([device.cl_device]))
+    context = Context.wrap(native_context(device))
     for several in (False, True):
         if several:
             keep = context.stream()

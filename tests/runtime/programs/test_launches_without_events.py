@@ -26,6 +26,8 @@ from portagpu.device.capabilities import DeviceType
 from portagpu.runtime.programs.build import build
 from portagpu.runtime.programs.launch import CompiledKernel
 
+pytestmark = pytest.mark.opencl
+
 SOURCE = """
 __kernel void places(__global int* x) {
     size_t at = get_global_id(0) + get_global_size(0) * (get_global_id(1) + get_global_size(1) * get_global_id(2));

@@ -121,6 +121,12 @@ sycl::device *pg_device_of(const sycl::queue *queue) {
   return guarded((sycl::device *)nullptr, [&] { return counted(device_kind, new sycl::device(queue->get_device())); });
 }
 
+// The first of a context's devices.
+sycl::device *pg_device_of_context(const sycl::context *context) {
+  return guarded((sycl::device *)nullptr,
+                 [&] { return counted(device_kind, new sycl::device(context->get_devices().front())); });
+}
+
 sycl::context *pg_copy_context(const sycl::context *context) {
   return guarded((sycl::context *)nullptr, [&] { return counted(context_kind, new sycl::context(*context)); });
 }
