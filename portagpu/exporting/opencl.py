@@ -41,6 +41,7 @@ PORTABLE = dataclasses.replace(  # OpenCL 1.2, and what its extensions for float
     ptx_target=(0, 0),
     architecture_ptx=False,
     async_copies=False,
+    cluster_size=1,
     nanosleep=False,
     register_aware_scheduling=False,
 )
