@@ -16,6 +16,7 @@ from portagpu.files import user_path
 @click.command("export")
 @click.argument("kernel", metavar="FILE.py:KERNEL")
 @click.option("--opencl", metavar="FOLDER", help="Write KERNEL.cl and KERNEL_host.c there.")
+@click.option("--sycl", metavar="FOLDER", help="Write KERNEL.hpp and KERNEL_main.cpp there.")
 @click.option("--signature", help='Types of the arguments, such as "float32[::1], int32"; default: as declared.')
 @click.option("--constant", "constants", multiple=True, metavar="NAME=VALUE", help="A compile-time parameter's value.")
 @click.option("--block", help="Threads of a block in the host program, such as 256 or 16,16.")
@@ -26,6 +27,7 @@ def export_command(
     *,
     kernel: str,
     opencl: str | None,
+    sycl: str | None,
     signature: str | None,
     constants: tuple[str, ...],
     block: str | None,
@@ -35,13 +37,14 @@ def export_command(
 ) -> None:
     """Write a kernel as source text that needs neither Python nor PortaGPU, with a host program that launches it.
 
-    The text is for devices that have OpenCL 1.2, with the Python lines as comments. The host program makes arrays of
-    some numbers, launches the kernel with the shared memory and sizes that it needs, and prints sums of the results.
-    FILE.py is run as a module; what it prints goes to the error output. Files are replaced atomically.
+    The text is for devices that have OpenCL 1.2, or for compilers of SYCL 2020, with the Python lines as comments. The
+    host program makes arrays of some numbers, launches the kernel with the shared memory and sizes that it needs, and
+    prints sums of the results. FILE.py is run as a module; what it prints goes to the error output. Files are replaced
+    atomically.
     """
-    folders = {Language.OPENCL: opencl}
+    folders = {Language.OPENCL: opencl, Language.SYCL: sycl}
     if not any(folders.values()):
-        raise click.UsageError("say a language and a folder: --opencl FOLDER")
+        raise click.UsageError("say a language and a folder: --opencl FOLDER, or --sycl FOLDER")
     with stdout_to_stderr():
         found = chosen([kernel])
     if len(found) > 1:

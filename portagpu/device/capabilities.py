@@ -115,6 +115,9 @@ class Capabilities:
     builtin_prefetch: bool = False  # the compiler takes __builtin_prefetch: a CPU's, where OpenCL's may do nothing
     scoped_fences: bool = False  # atomic_work_item_fence over the device, in sequence, works under `language_option`
 
+    # of SYCL: `portagpu.backends.sycl` alone decides by it
+    free_function_kernels: bool = True  # an extension. False: SYCL 2020 alone, a header for compilers of files
+
     @property
     def largest_block(self) -> int:
         """Threads of a block at most: of a kernel that is compiled for its size, where that may be larger."""

@@ -18,6 +18,7 @@ class Language(enum.Enum):
     """A language; the value is the module of its writer, which has `BACKEND`, `PORTABLE` and `texts`."""
 
     OPENCL = "portagpu.exporting.opencl"
+    SYCL = "portagpu.exporting.sycl"
 
 
 def write_export(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass
-from typing import Any
 
 from portagpu import dtypes
 from portagpu.backends.c_family.rendering import render
@@ -13,6 +11,7 @@ from portagpu.device.ideal_device import IDEAL
 from portagpu.dtypes import DType, Kind
 from portagpu.exporting.arguments import CArgument, HostArray, HostNumber, Passed
 from portagpu.exporting.export import Export
+from portagpu.exporting.host_text import blocks, counted, faults, meaning, value_of
 from portagpu.ir.program import FAULT_VALUES, MAX_FAULT_VALUES
 from portagpu.version import __version__
 
@@ -42,6 +41,7 @@ PORTABLE = dataclasses.replace(  # OpenCL 1.2, and what its extensions for float
     ptx_target=(0, 0),
     architecture_ptx=False,
     async_copies=False,
+    cluster_size=1,
     nanosleep=False,
     register_aware_scheduling=False,
 )
@@ -104,12 +104,12 @@ def texts(export: Export) -> dict[str, str]:
         numbers=tuple((n.name, _initial(n)) for n in export.numbers),
         settings=tuple(_setting(n, a) for n, a in enumerate(export.c_arguments)),
         title=export.signature.replace("*/", "* /"),
-        meanings=tuple(map(_meaning, export.c_arguments)),
+        meanings=tuple(map(meaning, export.c_arguments)),
         source=export.kernel_source.source.strip("\n"),
-        blocks=_blocks(export),
+        blocks=blocks(export),
         options=" ".join(o for o in export.options if o != "-w"),
         shared=max(export.shared, _LEAST_SHARED),
-        faults=tuple(f"{f.kind.__name__} in {f.function}, line {f.span.line}" for f in export.kernel_source.faults),
+        faults=faults(export),
         fault_size=FAULT_VALUES + MAX_FAULT_VALUES,
     )
     return {
@@ -131,38 +131,6 @@ def _array(array: HostArray) -> _Array:
     if element in (dtypes.FLOAT16, dtypes.BFLOAT16):
         pattern, read = f"{element.name}_bits({pattern})", f"{element.name}_value({{}})"
     return _Array(array.name, kind, parts, array.ndim, pattern, read)
-
-
-def _initial(number: HostNumber) -> str:
-    """A number's value in C; of integers that nobody says the arrays' size, of others a half."""
-    value: Any = number.value
-    if number.dtype.is_complex:
-        pair = complex(0.5 if value is None else value)
-        return f"{{{{{_real(pair.real)}, {_real(pair.imag)}}}}}"
-    if number.dtype.is_inexact:
-        return _real(float(0.5 if value is None else value))
-    if number.dtype.kind is Kind.BOOL:
-        return str(int(1 if value is None else bool(value)))
-    return "SIZE" if value is None else f"{int(value)}{'u' if value >= 2**63 else ''}"
-
-
-def _real(value: float) -> str:
-    """A literal in C."""
-    if math.isnan(value):
-        return "NAN"
-    return repr(value) if math.isfinite(value) else "INFINITY" if value > 0 else "-INFINITY"
-
-
-def _blocks(export: Export) -> tuple[str, ...]:
-    """Blocks of the grid: those that cover the first array, the last axis by x."""
-    first = export.arrays[0] if export.arrays else None
-    found = []
-    for axis in range(export.axes):
-        extent = f"{first.name}_shape[{first.ndim - 1 - axis}]" if first is not None and axis < first.ndim else "1"
-        if first is not None and axis == export.axes - 1:  # what has no axis of its own goes along the last one
-            extent = " * ".join(f"{first.name}_shape[{n}]" for n in range(first.ndim - axis)) or "1"
-        found.append(extent)
-    return tuple(found)
 
 
 def _setting(number: int, argument: CArgument) -> str:
@@ -191,44 +159,15 @@ def _literal(argument: CArgument, name: str) -> str:
     return f"{name}_value" if argument.dtype.is_complex else f"{{{name}_value}}"
 
 
+def _initial(number: HostNumber) -> str:
+    """A number's value in C."""
+    value = value_of(number, "SIZE")
+    return f"{{{{{', '.join(value)}}}}}" if number.dtype.is_complex else value[0]
+
+
 def _counted(argument: CArgument) -> str:
-    """A shape, stride or offset as an expression in C."""
-    if argument.passed is Passed.SHARED_BYTES:
-        return "SHARED_BYTES"
-    if argument.passed is Passed.OFFSET:
-        return "0"
-    array = argument.argument
-    assert isinstance(array, HostArray)
-    if argument.passed is Passed.SHAPE:
-        return f"{array.name}_shape[{argument.axis}]"
-    inner = range(argument.axis) if array.is_fortran else range(argument.axis + 1, array.ndim)
-    factors = [f"{array.name}_shape[{n}]" for n in inner]
-    if array.itemsize != argument.unit:
-        factors.append(str(array.itemsize // argument.unit))
-    return " * ".join(factors) or "1"
-
-
-def _meaning(argument: CArgument) -> str:
-    """A sentence about a C parameter."""
-    name = "" if argument.argument is None else argument.argument.name
-    match argument.passed:
-        case Passed.BUFFER:
-            return f"memory of {name}"
-        case Passed.SHAPE:
-            return f"elements of {name} along axis {argument.axis}"
-        case Passed.STRIDE:
-            return f"stride of {name} along axis {argument.axis}, in units of {_bytes(argument.unit)}"
-        case Passed.OFFSET:
-            return f"where {name} starts in its memory, in units of {_bytes(argument.unit)}"
-        case Passed.NUMBER:
-            return name
-        case _:
-            words: str = argument.passed.value
-            return words
-
-
-def _bytes(count: int) -> str:
-    return "1 byte" if count == 1 else f"{count} bytes"
+    """A shape, stride, offset or size as an expression in C."""
+    return "SHARED_BYTES" if argument.passed is Passed.SHARED_BYTES else counted(argument)
 
 
 def _c_type(dtype: DType) -> str:

@@ -20,6 +20,7 @@ from portagpu.errors import (
     ArgumentTypeError,
     KernelTypeError,
     LaunchConfigError,
+    MissingCapabilityError,
     StoreError,
     UnsupportedError,
 )
@@ -158,6 +159,12 @@ def waits(x):
     x[0] = 1
 
 
+@cuda.jit(cluster=2)
+def together(x):
+    cuda.cg.this_cluster().sync()
+    x[0] = 1
+
+
 @cuda.jit
 def plain(x, n):
     x[n] = cuda.shfl_sync(-1, x[n], 0)
@@ -176,6 +183,7 @@ def plain(x, n):
         (plain, "int32[:], int32", Wishes(block=2048), LaunchConfigError, "2048 threads is too large"),
         (plain, "int32[:], int32", Wishes(block=0), LaunchConfigError, "at least 1"),
         (waits, "int32[:]", Wishes(), UnsupportedError, "waits for its whole grid"),
+        (together, "int32[:]", Wishes(), MissingCapabilityError, "cluster"),
     ],
 )
 def test_what_cannot_be_exported(kernel, signature, wishes, error, text, tmp_path):

@@ -40,7 +40,7 @@ PROGRAMS = [
         re.S | re.M,
     )
 ]
-LANGUAGES = {"python", "py", "text", "c"}
+LANGUAGES = {"python", "py", "text", "c", "cpp"}
 _COMMAND = re.compile(r"(?:`|^ {4}|/)portagpu ([a-z][^`#\n&|]*)", re.M)
 # the page of commands names all options of one in a pattern
 COMMANDS = sorted({c.strip() for name, text in TEXTS.items() if name != "docs/cli.md" for c in _COMMAND.findall(text)})

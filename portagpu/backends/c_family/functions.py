@@ -6,7 +6,7 @@ from portagpu.backends.c_family.analysis import Facts, analyse
 from portagpu.backends.c_family.c_types import storage
 from portagpu.backends.c_family.dialect import Dialect, KernelParts, KernelText
 from portagpu.backends.c_family.emitter import Emitter
-from portagpu.backends.c_family.helpers import INLINE, INLINE_SHARED, HelperSet
+from portagpu.backends.c_family.helpers import HelperSet
 from portagpu.backends.c_family.line import Line
 from portagpu.backends.c_family.names import Names
 from portagpu.backends.c_family.printer import Printer
@@ -43,13 +43,15 @@ class FunctionPrinter:
         # a GPU's registers have no addresses: an array of a thread that a call gets would be moved to memory; those
         # that return one are left to the compiler: inlined, they end in an intrinsic that Oclgrind does not know
         private = Space.THREAD in spaces and helpers.caps.device_type is DeviceType.GPU and result == "void"
-        inline = INLINE_SHARED if Space.SHARED in spaces or private else INLINE
+        inline = language.inline_shared if Space.SHARED in spaces or private else language.inline
         lines = [
             Line(f"// {span.line}: {span.text.strip()}", span),
             Line(f"{inline} {result} {name}({parameters or language.no_parameters}) {{", span),
         ]
         helpers.note(function.result)
         body = Emitter(function, facts, printer).run()
+        if language.first_line:
+            lines.append(Line(f"    {language.first_line}", span))
         lines += _local_declarations(function, printer, facts) + self._place(printer, span) + body
         lines.append(Line("}", span))
         return lines

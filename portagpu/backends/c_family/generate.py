@@ -29,6 +29,7 @@ from portagpu.source import Span
 class ProgramView:
     """Everything `kernel.mako` prints."""
 
+    kernel: str  # its name in the text
     extensions: tuple[str, ...]
     declarations: tuple[str, ...]
     structs: tuple[StructView, ...]
@@ -70,6 +71,7 @@ def generate(
     body = "\n".join(line.text for line in lines)
     helpers.note_extensions_of_types()
     view = ProgramView(
+        kernel=functions[program.kernel.name],
         extensions=tuple(helpers.extensions),
         declarations=tuple(helpers.declarations),
         structs=tuple(struct_view(s, dialect.language) for s in program.structs),

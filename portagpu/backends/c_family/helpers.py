@@ -57,10 +57,6 @@ _BITS = {
     "half": "short",
 }
 _WIDTH = {"char": 8, "short": 16, "half": 16, "int": 32, "float": 32, "long": 64, "double": 64}
-# LLVM puts an array that a function gets at all its calls in place of the parameter, and some CPU drivers give each
-# block its own array only where the kernel itself names it: blocks that run at the same time would share one
-INLINE = "static inline"
-INLINE_SHARED = "__attribute__((always_inline)) static inline"
 
 
 class HelperSet(ABC):
@@ -113,7 +109,7 @@ class HelperSet(ABC):
                 template=template,
                 variant=variant,
                 name=name,
-                inline=INLINE_SHARED if space in (None, Space.SHARED) else INLINE,
+                inline=self.language.inline_shared if space in (None, Space.SHARED) else self.language.inline,
                 type=c_type,
                 lanes=c_type[len(part) :],
                 part=part,

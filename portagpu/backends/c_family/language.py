@@ -9,6 +9,7 @@ from typing import Literal
 from portagpu.backends.c_family.c_types import c_type, storage
 from portagpu.ir.types import Pointer, Space, Type, Vector
 
+INLINE = "static inline"
 Rounding = Literal["rte", "rtn", "rtp", "rtz"]
 """To nearest, down, up, to zero, by the names that the languages share."""
 
@@ -31,6 +32,20 @@ class Language(ABC):
     """The function that prints."""
     no_parameters: str
     """What a function without parameters has in their place."""
+    first_line: str = ""
+    """What the body of a function that the program calls begins with, or nothing."""
+    inline: str = INLINE
+    """How a function that the program calls is declared."""
+
+    @property
+    def inline_shared(self) -> str:
+        """The same, where it may get an array that is shared or a thread's own.
+
+        LLVM puts an array that a function gets at all its calls in place of the parameter, and some CPU drivers give
+        each block its own array only where the kernel itself names it: blocks that run at the same time would share
+        one.
+        """
+        return f"__attribute__((always_inline)) {self.inline}"
 
     @abstractmethod
     def space(self, space: Space) -> str:

@@ -1,4 +1,5 @@
-"""What launches cost, beside PyOpenCL's own kernel calls and CuPy's `RawKernel`: the host's time, not the kernel's.
+"""What launches cost, beside the kernel calls of PyOpenCL, dpctl or cuda-bindings, by back end, and CuPy's
+`RawKernel`: the host's time, not the kernel's.
 
 - "1 array", "16 arrays", ...: the time until the call of a launch returns. The queue is kept short: after fifty
   launches it is waited for, which is not counted, so that no launch waits for room in it. The device's speed, and how
@@ -17,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from portagpu.backends.opencl.plain import VERSION
-from portagpu.bench.launching import calls, first_call, new_kernel
+from portagpu.bench.launching import calls, first_call, native_calls, new_kernel
 from portagpu.bench.launching.kernels import gather, scale
 from portagpu.bench.method.turns import Call, Enqueued, waited
 from portagpu.bench.peers.cupy_kernels import cupy_for
@@ -76,15 +77,25 @@ def _case(
 
 def _launchers(context: Context, kernel: Any, sets: int, timing: Timing) -> list[Contender]:
     """Who launches such a kernel."""
-    found = [
-        _contender("PortaGPU", Role.OURS, partial(calls.own, context, kernel, sets), timing),
-        _contender(f"PyOpenCL {VERSION}", Role.PEER, partial(calls.plain, context, kernel, sets), timing, True),
-    ]
+    found = [_contender("PortaGPU", Role.OURS, partial(calls.own, context, kernel, sets), timing)]
+    for label, prepare in _native(context.device):
+        found.append(_contender(label, Role.PEER, partial(prepare, context, kernel, sets), timing, True))
     cupy = cupy_for(context.device)
     if cupy is not None:
         label = f"CuPy {cupy.__version__} RawKernel"
         found.append(_contender(label, Role.VENDOR, partial(calls.of_cupy, cupy, kernel, sets), timing, True))
     return found
+
+
+def _native(device: DeviceRecord) -> Iterator[tuple[str, Callable[[Context, Any, int], Call]]]:
+    """What programs call where they use the device's interface themselves."""
+    if device.backend == "opencl":
+        yield f"PyOpenCL {VERSION}", calls.plain
+    dpctl, bindings = native_calls.dpctl_for(device), native_calls.bindings_for(device)
+    if dpctl is not None:
+        yield f"dpctl {dpctl} submit", native_calls.of_dpctl
+    if bindings is not None:
+        yield f"cuda-bindings {bindings} cuLaunchKernel", native_calls.of_cuda_bindings
 
 
 def _contender(
@@ -117,8 +128,10 @@ def _first_call(phase: str, own: first_call.Children, peers: first_call.Children
 def _new_kernel(context: Context) -> Case:
     found = [
         _contender("PortaGPU", Role.OURS, partial(new_kernel.own, context), waited),
-        _contender("the driver's compiler alone", Role.PEER, partial(new_kernel.driver_alone, context), waited),
     ]
+    if context.device.backend == "opencl":
+        alone = partial(new_kernel.driver_alone, context)
+        found.append(_contender("the driver's compiler alone", Role.PEER, alone, waited))
     cupy = cupy_for(context.device)
     if cupy is not None:
         label = f"CuPy {cupy.__version__} RawKernel"

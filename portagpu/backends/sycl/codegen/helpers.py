@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from portagpu.backends.c_family.helpers import HelperSet, HelperView
-from portagpu.backends.sycl.codegen.language import SyclCpp
+from portagpu.backends.sycl.codegen.language import PlainSyclCpp, SyclCpp
 from portagpu.device.capabilities import Capabilities
 
 
@@ -11,7 +11,8 @@ class SyclHelpers(HelperSet):
     """Collects the helpers of a program in SYCL C++."""
 
     def __init__(self, caps: Capabilities, functions: dict[str, str], *, has_barriers: bool = False) -> None:
-        super().__init__(SyclCpp(), caps, functions, has_barriers=has_barriers)
+        language = SyclCpp() if caps.free_function_kernels else PlainSyclCpp()
+        super().__init__(language, caps, functions, has_barriers=has_barriers)
 
     def view(self, common: HelperView) -> HelperView:
         """The view as it is."""

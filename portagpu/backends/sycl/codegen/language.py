@@ -103,3 +103,13 @@ class SyclCpp(Language):
     def global_size(self, axis: int) -> str:
         """Work-items."""
         return f"pg_item().get_global_range({2 - axis})"
+
+
+class PlainSyclCpp(SyclCpp):
+    """SYCL 2020 without extensions. Functions are members of a thread, which has its place: `plain_kernel.mako`.
+
+    Where a header ends, no pragma makes arithmetic again what it was before; so each function has its own.
+    """
+
+    inline = "inline"
+    first_line = "PG_EXACT"

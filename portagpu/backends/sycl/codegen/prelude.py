@@ -53,6 +53,8 @@ _HEADERS = {
 class PreludeView:
     """Everything `prelude.mako` prints; ``words`` are those of the program, whose small functions it defines."""
 
+    namespace: str
+    is_plain: bool
     headers: tuple[str, ...]
     types: tuple[tuple[str, str], ...]
     functions: tuple[str, ...]
@@ -61,6 +63,20 @@ class PreludeView:
 
 def prelude(text: str) -> str:
     """The text that goes before a program's."""
+    return rendering.render(TEMPLATES, "prelude.mako", _view(text, "portagpu", is_plain=False))
+
+
+def plain_prelude(text: str, kernel: str) -> str:
+    """The text that goes before a program of SYCL 2020 alone: the library's one header, a namespace of its own."""
+    return rendering.render(TEMPLATES, "plain_prelude.mako", _view(text, plain_namespace(kernel), is_plain=True))
+
+
+def plain_namespace(kernel: str) -> str:
+    """The namespace of a header, by the kernel's name in the text."""
+    return f"portagpu_{kernel.rstrip('_')}"
+
+
+def _view(text: str, namespace: str, *, is_plain: bool) -> PreludeView:
     words = frozenset(_WORD.findall(_NO_CODE.sub(" ", text)))
     vectors = [made for made in map(_VECTOR.fullmatch, sorted(words)) if made is not None]
     numbers = words | {made[1] for made in vectors}
@@ -71,7 +87,9 @@ def prelude(text: str) -> str:
         headers.setdefault("vector.hpp")
     if functions:
         headers.setdefault("builtins.hpp")
-    view = PreludeView(
+    return PreludeView(
+        namespace=namespace,
+        is_plain=is_plain,
         headers=tuple(headers),
         types=(
             *((name, kind) for name, kind in _NUMBERS.items() if name in numbers),
@@ -80,7 +98,6 @@ def prelude(text: str) -> str:
         functions=functions,
         words=words,
     )
-    return rendering.render(TEMPLATES, "prelude.mako", view)
 
 
 def _vector(element: str, lanes: str) -> str:
