@@ -82,9 +82,9 @@ def _map_shared_rank(ctx: FunctionState, site: Call) -> Value:
     array, rank = site.bind(ctx, f"cuda.{name}", "array", "rank")
     if not isinstance(array, ArrayValue) or array.space is not Space.SHARED or isinstance(array.element, Record):
         ctx.fail(f"cuda.{name} takes an array of numbers in shared memory, not {describe(ctx, array)}")
+    which = number(ctx, name, "the rank", rank, UINT)
     if isinstance(rank, Const) and not 0 <= int(rank.value) < blocks_of(ctx):
         ctx.fail(f"the rank {rank.value} of a cluster of {blocks_of(ctx)} blocks", kind=KernelValueError)
-    which = number(ctx, name, "the rank", rank, UINT)
     if blocks_of(ctx) == 1:
         return array
     base = array.base

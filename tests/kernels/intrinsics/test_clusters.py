@@ -348,6 +348,11 @@ def _rank_outside(tile, x):
 
 
 @cuda.jit(device=True)
+def _no_rank(tile, x):
+    x[0] = cuda.cg.this_cluster().map_shared_rank(tile, None)[0]
+
+
+@cuda.jit(device=True)
 def _global_array(tile, x):
     x[0] = cuda.cg.this_cluster().map_shared_rank(x, 1)[0]
 
@@ -372,6 +377,7 @@ def _complex(tile, x):
     ("body", "said"),
     [
         (_rank_outside, "the rank 2 of a cluster of 2 blocks"),
+        (_no_rank, "the rank of cuda.cg.this_cluster().map_shared_rank must be an integer, not None"),
         (_global_array, "takes an array of numbers in shared memory, not"),
         (_vector, "works on this block's memory, not on distributed shared array"),
         (_maximum, "no atomic max on float32 in distributed shared memory"),
