@@ -118,8 +118,7 @@ def _fastest(source: DeviceSource, settings: Settings) -> DeviceRecord:
             if everything
             else f"no {source.title} device was found on this machine",
             notes=[*broken, *(f"{driver.library} is installed, but {driver.problem}" for driver in unused)],
-            hint=(unused[0].remedy if unused else None)
-            or f"{source.to_install}; `portagpu doctor` tells more",
+            hint=(unused[0].remedy if unused else None) or f"{source.to_install}; `portagpu doctor` tells more",
         )
     return max(working, key=speed)
 

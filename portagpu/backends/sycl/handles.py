@@ -129,9 +129,7 @@ class Queue(Handle):
         return Event(self.library, out.value or 0, profiling=self.profiling)
 
 
-_queues: dict[
-    int, weakref.ref[Queue]
-] = {}  # by the objects' ids: several may be of one queue
+_queues: dict[int, weakref.ref[Queue]] = {}  # by the objects' ids: several may be of one queue
 
 
 def known_queue(key: int) -> Queue | None:
