@@ -3,13 +3,14 @@
 Run it as ``python -m portagpu.bench.tensors [--size N]... [--dtype NAME]...``.
 
 Tensors are on the card that torch uses, if it has one, else on the CPU. `portagpu.matmul` with ``out=`` and for a new
-result takes turns with `torch.matmul`, on a card also with `portagpu.matmul` of OpenCL's arrays there. A turn is as many
-calls as take some milliseconds, without a wait between them; what is told is medians, in TFLOP/s, and shares of torch's.
-Each result is compared with torch's in float32.
+result takes turns with `torch.matmul`, on a card also with `portagpu.matmul` of OpenCL's arrays there. A turn is as
+many calls as take some milliseconds, without a wait between them; what is told is medians, in TFLOP/s, and shares of
+torch's. Each result is compared with torch's in float32.
 """
 
 from __future__ import annotations
 
+import importlib
 import statistics
 import time
 from collections.abc import Callable
@@ -97,9 +98,7 @@ def _same_card(name: str) -> DeviceRecord | None:
 def _through_opencl(device: DeviceRecord, a: Any, b: Any) -> tuple[Call, Call]:
     """The same product of device arrays of OpenCL's, and the wait for it."""
     if a.dtype is torch.bfloat16:
-        import ml_dtypes
-
-        kind: Any = ml_dtypes.bfloat16
+        kind: Any = importlib.import_module("ml_dtypes").bfloat16
     else:
         kind = np.dtype(str(a.dtype).removeprefix("torch."))
     with cuda.select_device(device) as context:

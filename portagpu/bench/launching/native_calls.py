@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import importlib.util
 import itertools
 import warnings
@@ -23,8 +24,7 @@ def dpctl_for(device: DeviceRecord) -> str | None:
     """dpctl's version, if it is installed and lists the device; else None."""
     if device.backend != "sycl" or importlib.util.find_spec("dpctl") is None:
         return None
-    import dpctl
-
+    dpctl: Any = importlib.import_module("dpctl")
     return str(dpctl.__version__) if _listed(device) is not None else None
 
 
@@ -41,8 +41,7 @@ def bindings_for(device: DeviceRecord) -> str | None:
 
 def _listed(device: DeviceRecord) -> Any:
     """dpctl's object for a device."""
-    import dpctl
-
+    dpctl: Any = importlib.import_module("dpctl")
     for found in dpctl.get_devices():
         if (found.name, found.sycl_platform.name) == (device.name, device.platform):
             return found
@@ -51,10 +50,9 @@ def _listed(device: DeviceRecord) -> Any:
 
 def of_dpctl(context: Context, kernel: Any, sets: int) -> Call:
     """``SyclQueue.submit`` of the OpenCL C that PortaGPU makes of the kernel, on an in-order queue."""
-    import dpctl
-    import dpctl.memory
-
-    queue: Any = dpctl.SyclQueue(_listed(context.device), property="in_order")
+    dpctl: Any = importlib.import_module("dpctl")
+    usm: Any = importlib.import_module("dpctl.memory")
+    queue = dpctl.SyclQueue(_listed(context.device), property="in_order")
     name = _made(context, kernel)
     source = next(iter(kernel.inspect_opencl().values()))
     with warnings.catch_warnings():
@@ -63,7 +61,7 @@ def of_dpctl(context: Context, kernel: Any, sets: int) -> Call:
         native = program.create_program_from_source(queue, source).get_sycl_kernel(name)
     sets_of_memory = []
     for one in vectors(kernel, sets):
-        memory = [dpctl.memory.MemoryUSMDevice(4 * SIZE, queue=queue) for _ in one]
+        memory = [usm.MemoryUSMDevice(4 * SIZE, queue=queue) for _ in one]
         for block, host in zip(memory, one, strict=True):
             block.copy_from_host(host.view(np.uint8))
         # the kernels ask for the size of their first vector only
