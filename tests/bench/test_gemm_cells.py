@@ -88,7 +88,7 @@ def test_shapes_and_outputs(device, cells, changes):
 def test_devices_of_one_name_are_told_apart(device, monkeypatch):
     twin = replace(device, index=device.index + 7)
     assert session.new_run([device], PLAIN).devices[0].name == device.name
-    monkeypatch.setattr(facts, "devices", lambda: (device, twin))
+    monkeypatch.setattr(facts, "devices", lambda source: (device, twin))
     names = [one.name for one in session.new_run([device, twin], PLAIN).devices]
     assert names == [f"{device.name} #{device.index}", f"{device.name} #{device.index + 7}"]
 

@@ -74,6 +74,20 @@ def _local(shape: Any, dtype: Any) -> np.ndarray:
     return np.full(shape, np.nan if np.dtype(dtype).kind == "f" else 0, dtype)
 
 
+class _Alone:
+    """The cluster of one block."""
+
+    def __init__(self, sync: Any) -> None:
+        self.sync = sync
+
+    def block_rank(self) -> np.int32:
+        return np.int32(0)
+
+    def map_shared_rank(self, array: np.ndarray, rank: Any) -> np.ndarray:
+        assert rank == 0
+        return array
+
+
 class Cuda:
     """The functions and names of ``cuda`` for the threads of one block."""
 
@@ -93,7 +107,9 @@ class Cuda:
         self.unroll = iter
         self.float32x2, self.float32x4 = _Vector(2, np.float32), _Vector(4, np.float32)
         self.int32x4 = _Vector(4, np.int32)
-        for name in ("setmaxnreg", "fence_proxy_async", "tensor_map_acquire", "wgmma_fence", "threadfence"):
+        self.cg = types.SimpleNamespace(this_cluster=lambda: _Alone(self.syncthreads))
+        fences = ("fence_proxy_async", "tensor_map_acquire", "wgmma_fence", "threadfence")
+        for name in ("setmaxnreg", *fences, "griddepcontrol_launch_dependents", "griddepcontrol_wait"):
             setattr(self, name, lambda *_: None)
 
     @property
@@ -144,13 +160,13 @@ class Cuda:
     def mbarrier_init(self, bars: np.ndarray, index: Any, count: int) -> None:
         self.barriers[int(index)] = _Barrier(count)
 
-    def mbarrier_arrive(self, bars: np.ndarray, index: Any) -> None:
+    def mbarrier_arrive(self, bars: np.ndarray, index: Any, relaxed: bool = False) -> None:
         self.barriers[int(index)].update(1, 0)
 
     def mbarrier_arrive_expect_tx(self, bars: np.ndarray, index: Any, size: int) -> None:
         self.barriers[int(index)].update(1, size)
 
-    def mbarrier_wait_parity(self, bars: np.ndarray, index: Any, parity: Any) -> None:
+    def mbarrier_wait_parity(self, bars: np.ndarray, index: Any, parity: Any, relaxed: bool = False) -> None:
         self.barriers[int(index)].wait(int(parity))
 
     # vectors, with the banks that they touch
@@ -186,7 +202,10 @@ class Cuda:
         places = swizzled(start + np.arange(box[0] * box[1]) * array.itemsize) // array.itemsize
         return array.reshape(-1), places
 
-    def tma_load(self, target: Any, index: Any, maps: Any, number: int, at: Any, bars: Any, bar: Any) -> None:
+    def tma_load(
+        self, target: Any, index: Any, maps: Any, number: int, at: Any, bars: Any, bar: Any, multicast: Any = None
+    ) -> None:
+        assert multicast is None
         source, box = maps[number]
         flat, places = self._box(target, index, box)
         found = np.zeros(box, source.dtype)

@@ -30,7 +30,7 @@ class Emulated:
         self.kernel = multiply_across if registers else multiply_warpgroups
         module = register_variant if registers else variant
         monkeypatch.setattr(module, "tensor_maps", self)
-        monkeypatch.setattr(module, "_kernel", lambda threads: self)
+        monkeypatch.setattr(module, "_kernel", lambda threads, cluster=1: self)
 
     def of(self, stream, *boxes):
         self.maps = {}

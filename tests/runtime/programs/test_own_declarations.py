@@ -31,7 +31,10 @@ def without_header(driver, source):
 
 
 def test_kernels_need_no_header(driver):
-    assert [path.stem for path in GOLDEN if without_header(driver, path.read_text(encoding="utf-8")) is None] == []
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in GOLDEN}
+    compiling = {name for name, text in texts.items() if driver.device.capabilities.fp16 or "cl_khr_fp16" not in text}
+    assert len(compiling) > 20 or driver.device.capabilities.fp16
+    assert [name for name in compiling if without_header(driver, texts[name]) is None] == []
 
 
 def test_declarations_are_those_of_the_header(driver, monkeypatch):
