@@ -36,6 +36,7 @@ class Sycl(Backend):
     name = discovery.NAME
     title = "SYCL"
     language = "SYCL C++"
+    inspection = "inspect_sycl"
     operations: ClassVar[frozenset[str]] = RENDERED
     to_install = f"{INSTALL} brings a CPU driver"
     errors: ClassVar[tuple[type[Exception], ...]] = (SyclError,)

@@ -1,4 +1,4 @@
-"""Measures what a SYCL device reaches: arithmetic, memory, cache, launches. Takes a second, most of it for compiling."""
+"""Measures what a SYCL device reaches: arithmetic, memory, cache, launches. Takes a second, mostly for compiling."""
 
 from __future__ import annotations
 

@@ -396,7 +396,7 @@ def close() -> None:
 
 def _fork_error() -> DeviceLostError:
     return DeviceLostError(
-        "the parent process used OpenCL before it forked; drivers do not work in the child",
+        "the parent process used devices before it forked; drivers do not work in the child",
         hint='start processes with multiprocessing.get_context("spawn"), or use devices first in the child',
     )
 

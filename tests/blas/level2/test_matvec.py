@@ -77,7 +77,7 @@ def test_numpys_results(device):
 
 
 def test_memory_of_others(device):
-    """Operands and results of the back end's library of arrays, at an offset and with strides; a result that is an operand."""
+    """Arrays of the back end's library, at an offset and with strides; a result that is an operand."""
     generator = np.random.default_rng(4)
     a, x = (numbers(generator, shape, np.dtype("f4")) for shape in ((6, 6), (12,)))
     theirs = cuda.to_device(x).to_pyopencl()

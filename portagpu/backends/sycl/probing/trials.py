@@ -65,7 +65,9 @@ def run_trials(bench: Workbench, journal: Journal, facts: Mapping[str, str]) -> 
         "local_argument": max(given, default=0),
         "printf": works("printf", partial(_prints, bench)),
         "gflops": journal.trial("gflops", partial(multiply_adds, bench, "float", units), 0.0),
-        "gflops_double": journal.trial("gflops_double", partial(multiply_adds, bench, "double", units), 0.0) if fp64 else 0.0,
+        "gflops_double": journal.trial("gflops_double", partial(multiply_adds, bench, "double", units), 0.0)
+        if fp64
+        else 0.0,
     }
 
 
