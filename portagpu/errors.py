@@ -18,7 +18,7 @@
     │   │       ├── SharedMemoryError        shared arrays are too large for it         (also KernelValueError)
     │   │       └── NoILP64Error             no BLAS of 64-bit integers apart               (also RuntimeError)
     │   └── LoweringError                the typed kernel could not be translated
-    │       └── BuildError                 the driver's OpenCL compiler refused the program
+    │       └── BuildError                 a compiler refused the program
     ├── LaunchError                    the call of a kernel is at fault
     │   ├── ArgumentCountError           too many, too few or unknown arguments            (also TypeError)
     │   ├── ArgumentTypeError            an argument of a type that no kernel can take     (also TypeError)
@@ -273,7 +273,7 @@ class NoILP64Error(MissingCapabilityError, RuntimeError):
 
 
 class BuildError(LoweringError):
-    """The driver's OpenCL compiler refused the program; ``log`` is what it said, ``opencl_source`` what it got.
+    """A compiler refused the program; ``log`` is what it said, ``opencl_source`` what it got.
 
     ``died``: how it ended its process, where it did.
     """

@@ -455,6 +455,8 @@ class Backend(DeviceSource, ABC):
     """What programs go through before `render`; an interpreter may ask for fewer passes, or none."""
     language: ClassVar[str] = "OpenCL C"
     """What `render` writes in."""
+    inspection: ClassVar[str] = "inspect_opencl"
+    """The method of kernels that shows it."""
     ideal: ClassVar[Capabilities] = PORTABLE
     """A device that can do all that the language says: text for it is shown where there is no device."""
     operations: ClassVar[frozenset[str]] = frozenset({*OPERATIONS, *INSTRUCTIONS})

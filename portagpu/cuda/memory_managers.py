@@ -8,7 +8,7 @@ from portagpu.errors import UnsupportedError
 from portagpu.runtime.execution.allocation_counts import MemoryInfo as MemoryInfo
 from portagpu.runtime.execution.cuda_members import refuse_ipc
 
-_MANAGERS = "memory managers allocate CUDA memory, which OpenCL cannot use"
+_MANAGERS = "memory managers allocate CUDA memory, which kernels cannot use"
 
 
 class BaseCUDAMemoryManager:

@@ -155,17 +155,17 @@ class Inspection(Specialisations, OfflineCompilation):
 
     def inspect_llvm(self, signature: Any = None) -> NoReturn:
         """Raise `MissingCapabilityError`: there is no LLVM IR."""
-        self._refuse("kernels are compiled to OpenCL C; there is no LLVM IR")
+        self._refuse("kernels are compiled by way of C; there is no LLVM IR")
 
     def inspect_sass(self, signature: Any = None) -> NoReturn:
-        """Raise `MissingCapabilityError`: OpenCL gives no disassembly."""
-        self._refuse("OpenCL gives no disassembly")
+        """Raise `MissingCapabilityError`: drivers give no disassembly."""
+        self._refuse("drivers give no disassembly")
 
     inspect_sass_cfg = inspect_sass
 
     def inspect_lto_ptx(self, signature: Any = None) -> NoReturn:
         """Raise `MissingCapabilityError`: there is no link-time optimisation."""
-        self._refuse("OpenCL has no link-time optimisation")
+        self._refuse("there is no link-time optimisation")
 
     def _refuse(self, reason: str) -> NoReturn:
         raise MissingCapabilityError(reason, hint=f"{self.__name__}.inspect_opencl() shows the generated OpenCL C")

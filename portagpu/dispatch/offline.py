@@ -77,10 +77,11 @@ def compiled_source(
 
     Raises `MissingCompilerError`, and `BuildError` at the Python line that the compiler refused.
     """
+    backend = named(target.backend)
     try:
-        compiled = named(target.backend).compile_offline(target, kernel_source.source, options)
+        compiled = backend.compile_offline(target, kernel_source.source, options)
     except BuildError as error:
-        raise locate(error, kernel_source) from error
+        raise locate(error, kernel_source, backend) from error
     figures = compiled.figures
     resident = target.residency(figures, threads)
     if resident is not None:

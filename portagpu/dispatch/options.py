@@ -96,10 +96,10 @@ class JitOptions:
                     f"cuda.jit has no option {name!r}", hint=f"{did_you_mean(name, known)}it has {', '.join(known)}"
                 )
             if name in _IGNORED and value not in (None, False, [], ()):
-                _log.debug("cuda.jit(%s=%r) changes nothing on OpenCL", name, value)
+                _log.debug("cuda.jit(%s=%r) changes nothing", name, value)
         if options.get("link"):
             raise SettingsError(
-                "cuda.jit(link=...): CUDA object files cannot be linked into OpenCL programs",
+                "cuda.jit(link=...): CUDA object files cannot be linked into kernels",
                 hint="write the functions in Python with @cuda.jit(device=True)",
             )
         _check_launch_bounds(options.get("launch_bounds"))

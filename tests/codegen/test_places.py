@@ -10,6 +10,7 @@ import pytest
 
 from portagpu import cuda, errors
 from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.backends.registry import named
 from portagpu.device.ideal_device import IDEAL
 from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import FLOAT32
@@ -55,7 +56,7 @@ def test_driver_errors_name_the_python_line(device, log):
     number = next(n for n, text in enumerate(generated.source.splitlines(), 1) if text.strip().startswith("x[i] ="))
     error = errors.BuildError("refused")
     error.log = log.format(n=number)
-    located = locate(error, generated)
+    located = locate(error, generated, named("opencl"))
     assert located.span.line == STORE
     assert "no such thing" in str(located)
     assert located.log == error.log

@@ -117,7 +117,8 @@ def test_functions_of_vectors(device, function, vector):
         wanted[1, 3] = found[1, 3]
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
     if not device.capabilities.local_memory_dedicated:
-        text = "".join(apply.inspect_opencl().values())
+        inspect = apply.inspect_sycl if device.backend == "sycl" else apply.inspect_opencl
+        text = "".join(inspect().values())
         assert (f"{function.__name__}_x" in text) == (function is not loops)
 
 

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import planted_kernels
-import pyopencl as cl
 import pytest
+from own_contexts import native_context
 from planted_kernels import ODD, PICKY, PLANTED
 from processes import is_running
 
@@ -91,7 +91,7 @@ def contexts(device, tmp_path):
     made = []
     for name in ("builds", "runs"):
         settings = dataclasses.replace(Settings.from_environment(), cache_dir=tmp_path / name, binaries=True)
-        made.append(Context(device, cl.Context([device.cl_device]), settings))
+        made.append(Context(device, native_context(device), settings))
     made[0].only_builds = True
     yield made
     for context in made:
@@ -132,6 +132,7 @@ def test_what_is_only_built_is_what_runs(device, contexts, problem):
     assert set(runs.programs) - uploads <= set(builds.programs)
 
 
+@pytest.mark.opencl
 def test_spills_are_known_of_cached_binaries(contexts):
     builds = contexts[0]
     if builds.capabilities.max_registers_option:

@@ -221,7 +221,9 @@ class Printer:
                     self.text(expr.yes, TERNARY + 1),
                     self.text(expr.no, TERNARY + 1),
                 )
-                text = f"{parts[0]} ? {parts[1]} : {parts[2]}"
+                condition = expr.condition.type
+                lanes = str(condition.lanes) if isinstance(condition, Vector) else ""
+                text = self.language.chosen(*parts, lanes=lanes)
                 if _is_small(expr.type):  # an int in C, for which an overloaded function is another one
                     return f"({c_type(expr.type)})({text})", UNARY
                 return text, TERNARY

@@ -22,6 +22,7 @@ from portagpu.backends.sycl.library import Library, SyclError, library
 from portagpu.backends.sycl.memory import Memory
 from portagpu.backends.sycl.options import options_for
 from portagpu.device.capabilities import Capabilities
+from portagpu.device.rates import Rates
 from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import Discovery, UnusedDriver
 from portagpu.errors import ArgumentTypeError, DeviceSelectionError, PortaGPUError
@@ -35,6 +36,7 @@ class Sycl(Backend):
     name = discovery.NAME
     title = "SYCL"
     language = "SYCL C++"
+    inspection = "inspect_sycl"
     operations: ClassVar[frozenset[str]] = RENDERED
     to_install = f"{INSTALL} brings a CPU driver"
     errors: ClassVar[tuple[type[Exception], ...]] = (SyclError,)
@@ -100,6 +102,14 @@ class Sycl(Backend):
         from portagpu.backends.sycl import doctor
 
         return doctor.examine(settings, records, fresh=fresh)
+
+    def measure(self, device: DeviceRecord) -> Rates | None:
+        """Measure with small kernels on a queue of its own; None where the driver fails."""
+        from portagpu.backends.sycl import rates
+
+        assert device.capabilities is not None
+        loaded = library()
+        return rates.measure(loaded, _find(loaded, device.native), device.capabilities)
 
     def natives(self, value: Any) -> tuple[Any, Any]:
         """The context and the name of the device of a context, queue or array."""

@@ -176,7 +176,7 @@ def parsed(desc: Any) -> tuple[Any, int, tuple[int, ...], tuple[int, ...], np.dt
         keepers = [array for r in _arrays.get(slot, ()) if (array := r()) is not None]
     if not keepers:
         raise MemoryNotSharedError(
-            "memory of CUDA libraries cannot be used by OpenCL",
+            "memory of CUDA libraries cannot be used by kernels here",
             hint="copy it through the host: cuda.to_device(host_array)",
         )
     kept = keepers[0].dtype

@@ -41,7 +41,7 @@ def shared_view(value: Any, what: str) -> np.ndarray[Any, Any]:
         raise ArgumentTypeError(f"{shown} has no memory: {error}", hint="pass an array with elements") from None
     if kind not in HOST_KINDS:
         raise ArgumentTypeError(
-            f"{shown} is in the memory of a device, which OpenCL cannot use",
+            f"{shown} is in the memory of a device, which kernels cannot use here",
             hint="copy it to the host first, as x.cpu() or x.get() does",
         )
     try:

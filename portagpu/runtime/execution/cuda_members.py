@@ -48,13 +48,13 @@ class ContextNames:
         return found
 
     def can_access_peer(self, peer_context: object) -> bool:
-        """False: OpenCL devices do not read each other's memory. `copy_to_device` copies between them."""
+        """False: devices do not read each other's memory. `copy_to_device` copies between them."""
         return False
 
     def enable_peer_access(self, peer_context: object, flags: int = 0) -> NoReturn:
-        """Raise `MemoryNotSharedError`: OpenCL devices do not read each other's memory."""
+        """Raise `MemoryNotSharedError`: devices do not read each other's memory."""
         raise MemoryNotSharedError(
-            "OpenCL devices do not read each other's memory", hint="copy: x.copy_to_device(y) goes through the host"
+            "devices do not read each other's memory", hint="copy: x.copy_to_device(y) goes through the host"
         )
 
     def memalloc(self, bytesize: int) -> NoReturn:
@@ -117,7 +117,7 @@ class ArrayNames:
 def refuse_ipc() -> NoReturn:
     """Raise `MemoryNotSharedError`: processes do not share device memory."""
     raise MemoryNotSharedError(
-        "OpenCL has no handles of device memory for other processes",
+        "there are no handles of device memory for other processes",
         hint="share host memory: multiprocessing.shared_memory",
     )
 

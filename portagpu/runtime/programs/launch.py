@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.backends.base import KernelObject, LaunchSizes
+from portagpu.backends.base import Backend, KernelObject, LaunchSizes
 from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL
@@ -195,7 +195,7 @@ class CompiledKernel:
         try:
             self._program = build(context, kernel_source.source, options)
         except BuildError as error:
-            raise locate(error, kernel_source) from error
+            raise locate(error, kernel_source, context.backend) from error
         self.extract = _extractor(kernel_source, context)
         driver = context.driver
         # what waits for other threads is watched
@@ -441,11 +441,11 @@ def _died(error: BuildError, kernel_source: KernelSource) -> BuildError:
     return result
 
 
-def locate(error: BuildError, kernel_source: KernelSource) -> BuildError:
-    """The driver's complaint with the Python line that it is about."""
+def locate(error: BuildError, kernel_source: KernelSource, backend: Backend) -> BuildError:
+    """The compiler's complaint with the Python line that it is about."""
     if error.died:
         return _died(error, kernel_source)
-    message, span = "the driver's OpenCL compiler refused the kernel", None
+    message, span = f"the {backend.title} compiler refused the kernel", None
     for line in error.log.splitlines():
         found = _LINE.search(line)
         if found:
@@ -455,7 +455,8 @@ def locate(error: BuildError, kernel_source: KernelSource) -> BuildError:
     result = BuildError(
         message,
         span=span,
-        hint="kernel.inspect_opencl() shows the OpenCL C; if the Python code is right, please report this as a bug",
+        hint=f"kernel.{backend.inspection}() shows the {backend.language}; if the Python code is right, please report"
+        " this as a bug",
         notes=[line for line in error.log.splitlines() if line.strip()][:6],
     )
     result.log, result.opencl_source = error.log, error.opencl_source

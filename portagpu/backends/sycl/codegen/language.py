@@ -8,6 +8,7 @@ from portagpu.backends.c_family.language import Language, Rounding
 from portagpu.ir.types import Space, Vector
 
 _DIGITS = "0123456789"
+_FLOATS = ("half", "float", "double")
 
 
 class SyclCpp(Language):
@@ -42,7 +43,11 @@ class SyclCpp(Language):
         element = kind.rstrip(_DIGITS)
         if rounding is not None:
             return f"pg_rounded<{element}, sycl::rounding_mode::{rounding}>({text})"
-        return f"({text}).convert<{element}>()" if element != kind else f"{kind}({text})"
+        if element == kind:
+            return f"{kind}({text})"
+        # unless told, `convert` rounds floats to the nearest integers, which C does not
+        mode = "" if element in _FLOATS else ", sycl::rounding_mode::rtz"
+        return f"({text}).convert<{element}{mode}>()"
 
     def vector(self, kind: str, items: Sequence[str]) -> str:
         """A call of the constructor."""

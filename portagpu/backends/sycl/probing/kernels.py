@@ -116,7 +116,22 @@ PG_KERNEL void trial({type} *x, int rounds) {{
   x[number()] = sum;
 }}
 """
+STREAM_COPY = Trial(
+    """
+PG_KERNEL void trial(sycl::vec<float, 4> *target, const sycl::vec<float, 4> *source, int spacing, int stride, int count,
+                     int passes) {
+  long first = number() * spacing;
+  for (int pass = 0; pass < passes; ++pass)
+    for (int step = 0; step < count; ++step) {
+      long at = first + (long)step * stride;
+      target[at] = source[at] + (float)pass;
+    }
+}
+""",
+    ("vector",),
+)
 _HALF = "sycl::half"
+CHAINS = 32  # of multiply-adds, for each thread
 
 
 def arithmetic(kind: str) -> Trial:
@@ -141,6 +156,6 @@ def static_local(words: int) -> Trial:
     return Trial(_STATIC_LOCAL.format(words=words), ("group_barrier", _STATIC))
 
 
-def rate(kind: str, chains: int) -> Trial:
-    """Multiply-adds in registers."""
-    return Trial(_RATE.format(type=kind, chains=chains))
+def rate(kind: str) -> Trial:
+    """Chains of multiply-adds in registers."""
+    return Trial(_RATE.format(type=kind, chains=CHAINS))

@@ -23,7 +23,7 @@ _GROUP = 64
 _ITEMS = 4 * _GROUP
 _MODEST = 32 * 1024  # bytes of local memory that every device has
 _TYPES: dict[str, Any] = {"float": np.float32, "double": np.float64, "sycl::half": np.float16, "long": np.int64}
-_CHAINS, _ROUNDS = 32, 2000
+_ROUNDS = 2000
 
 
 def run_trials(bench: Workbench, journal: Journal, facts: Mapping[str, str]) -> Answers:
@@ -31,7 +31,7 @@ def run_trials(bench: Workbench, journal: Journal, facts: Mapping[str, str]) -> 
     preferred = journal.trial("basic", partial(_basic, bench), 0)
     if not preferred:
         raise SyclError("the simplest kernel does not run")
-    local = int(facts.get("local_memory", "0"))
+    local, units = int(facts.get("local_memory", "0")), max(1, int(facts.get("compute_units", "1")))
     sizes = [int(n) for n in facts.get("subgroup_sizes", "").split()]
     listed = _listed(facts, sizes, local)
     journal.trial("together", partial(_compiles_together, bench, listed), False)
@@ -64,8 +64,10 @@ def run_trials(bench: Workbench, journal: Journal, facts: Mapping[str, str]) -> 
         "local_static": max(static, default=0),
         "local_argument": max(given, default=0),
         "printf": works("printf", partial(_prints, bench)),
-        "gflops": journal.trial("gflops", partial(_rate, bench, "float", facts), 0.0),
-        "gflops_double": journal.trial("gflops_double", partial(_rate, bench, "double", facts), 0.0) if fp64 else 0.0,
+        "gflops": journal.trial("gflops", partial(multiply_adds, bench, "float", units), 0.0),
+        "gflops_double": journal.trial("gflops_double", partial(multiply_adds, bench, "double", units), 0.0)
+        if fp64
+        else 0.0,
     }
 
 
@@ -78,7 +80,7 @@ def _listed(facts: Mapping[str, str], sizes: list[int], local: int) -> dict[str,
         "subgroup": kernels.subgroups(None),
         "printf": kernels.PRINTING,
         "argument": kernels.LOCAL_ARGUMENT,
-        "rate_float": kernels.rate("float", _CHAINS),
+        "rate_float": kernels.rate("float"),
         **{f"subgroup_{n}": kernels.subgroups(n) for n in sizes},
         **{f"static_{n}": kernels.static_local(max(1, n // 4)) for n in (local, _MODEST)},
     }
@@ -87,7 +89,7 @@ def _listed(facts: Mapping[str, str], sizes: list[int], local: int) -> dict[str,
             "fp64": kernels.arithmetic("double"),
             "double_global": kernels.atomic_add("double", local=False),
             "double_local": kernels.atomic_add("double", local=True),
-            "rate_double": kernels.rate("double", _CHAINS),
+            "rate_double": kernels.rate("double"),
         }
     if facts.get("fp16") == "1":
         found |= {"fp16": kernels.arithmetic("sycl::half"), "fp16_functions": kernels.HALF_FUNCTIONS}
@@ -183,10 +185,9 @@ def _prints(bench: Workbench, name: str, trial: Trial) -> bool:
         return b"portagpu 42 end" in caught.read()
 
 
-def _rate(bench: Workbench, kind: str, facts: Mapping[str, str]) -> float:
-    """GFLOP/s of multiply-adds in registers."""
-    items = 64 * _GROUP * max(1, int(facts.get("compute_units", "1")))
-    trial = kernels.rate(kind, _CHAINS)
+def multiply_adds(bench: Workbench, kind: str, units: int) -> float:
+    """GFLOP/s of multiply-adds in registers, of so many compute units. Raises `SyclError`."""
+    items = 64 * _GROUP * units
     x = np.full(items, 0.5, _TYPES[kind])
-    seconds = bench.run(f"rate_{kind}", trial, items, _GROUP, x, np.int32(_ROUNDS), times=3)
-    return 2e-9 * items * _CHAINS * _ROUNDS / max(seconds, 1e-9)
+    seconds = bench.run(f"rate_{kind}", kernels.rate(kind), items, _GROUP, x, np.int32(_ROUNDS), times=3)
+    return 2e-9 * items * kernels.CHAINS * _ROUNDS / max(seconds, 1e-9)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -49,37 +50,45 @@ class Workbench:
         built = self._together if self._known.get(name) == trial else None
         return Kernel(self.library, built or self._build(program([(name, trial)])), f"trial_{name}", types)
 
-    def run(self, name: str, trial: Trial, items: int, group: int, *values: Any, times: int = 1) -> float:
-        """Run a kernel in place on arrays; the fewest seconds that it took. Raises `SyclError`."""
-        library, buffers, given = self.library, [], []
-        types: list[Any] = []
-        for value in values:
-            if isinstance(value, np.ndarray):
-                address = library.made(
-                    library.pg_allocate(self.context.address, self.device.address, value.nbytes, _ALIGNMENT, 0)
-                )
-                buffers.append((address, value))
-                self.queue.copy(address, address_of(value), value.nbytes)
-                given.append(Memory(address, value.nbytes))
-            else:
-                given.append(value)
-            types.append(None if isinstance(value, np.ndarray | LocalMemory) else np.asarray(value).dtype)
+    @contextmanager
+    def scratch(self, nbytes: int) -> Iterator[Memory]:
+        """Memory of the device, zeros at first. Raises `SyclError`."""
+        library, native = self.library, (self.context.address, self.device.address)
+        address = library.made(library.pg_allocate(*native, nbytes, _ALIGNMENT, 0))
         try:
-            kernel = self.new_kernel(name, trial, types)
-            kernel.set_args(*given)
-            self.queue.finish()
-            took = []
-            for _ in range(times):
-                start = time.perf_counter()
-                self._enqueue(self.queue, kernel, LaunchSizes((items,), (group,)))
-                self.queue.finish()
-                took.append(time.perf_counter() - start)
-            for address, value in buffers:
-                self.queue.copy(address_of(value), address, value.nbytes)
+            self.queue.fill(address, 0, nbytes)
+            yield Memory(address, nbytes)
             self.queue.finish()
         finally:
-            for address, _ in buffers:
-                library.pg_free(address, self.context.address)
+            library.pg_free(address, self.context.address)
+
+    def times(self, name: str, trial: Trial, items: int, group: int, *values: Any, times: int = 1) -> list[float]:
+        """Run a kernel on memory of the device; the seconds of each launch. Raises `SyclError`."""
+        types = [None if isinstance(value, Memory | LocalMemory) else np.asarray(value).dtype for value in values]
+        kernel = self.new_kernel(name, trial, types)
+        kernel.set_args(*values)
+        self.queue.finish()
+        took = []
+        for _ in range(times):
+            start = time.perf_counter()
+            self._enqueue(self.queue, kernel, LaunchSizes((items,), (group,)))
+            self.queue.finish()
+            took.append(time.perf_counter() - start)
+        return took
+
+    def run(self, name: str, trial: Trial, items: int, group: int, *values: Any, times: int = 1) -> float:
+        """Run a kernel in place on arrays; the fewest seconds that it took. Raises `SyclError`."""
+        with ExitStack() as kept:
+            given, copies = [], []
+            for value in values:
+                if isinstance(value, np.ndarray):
+                    memory = kept.enter_context(self.scratch(value.nbytes))
+                    self.queue.copy(memory.address, address_of(value), value.nbytes)
+                    copies.append((value, memory))
+                given.append(memory if isinstance(value, np.ndarray) else value)
+            took = self.times(name, trial, items, group, *given, times=times)
+            for value, memory in copies:
+                self.queue.copy(address_of(value), memory.address, value.nbytes)
         return min(took)
 
     def try_out(self, name: str, trial: Trial, items: int, group: int, *values: Any) -> bool:
