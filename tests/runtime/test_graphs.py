@@ -200,6 +200,29 @@ def test_another_thread_launches_it(pair):
     np.testing.assert_array_equal(x.copy_to_host(), smoothed(host, 4))
 
 
+def test_threads_launch_it_one_after_the_other(pair):
+    """On streams of their own: each launch reads what the one before wrote."""
+    host, x, y = pair
+    with cuda.graph() as graph:
+        smooth[2, 128](x, y)
+        smooth[2, 128](y, x)
+    context = cuda.current_context()
+
+    def launch():
+        with context:
+            stream = cuda.stream()
+            for _ in range(10):
+                graph.launch(stream)
+            stream.synchronize()
+
+    threads = [threading.Thread(target=launch) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    np.testing.assert_array_equal(x.copy_to_host(), smoothed(host, 62))
+
+
 def test_other_threads_are_not_recorded(pair):
     _, x, y = pair
     context = cuda.current_context()
@@ -235,6 +258,15 @@ def test_copies_from_and_to_the_host_are_refused(pair):
     assert "add[2, 128](host" in refused(lambda: add[2, 128](host, np.float32(1)))
     assert "to_device(host)" in refused(lambda: cuda.to_device(host))
     assert "copy_to_host" in refused(lambda: (add[2, 128](x, np.float32(1)), x.copy_to_host()))
+
+
+def test_fills_are_refused_with_what_helps(pair):
+    _, x, _ = pair
+    x[:] = 1
+    graph = cuda.graph()
+    with pytest.raises(GraphError, match="cannot be part of a graph") as caught, graph:
+        x[:] = 0
+    assert "written by a kernel" in caught.value.hint
 
 
 def test_checked_kernels_are_refused(device):

@@ -36,7 +36,7 @@ def check_cluster(ctx: FunctionState) -> None:
     ctx.fail(
         "this device runs no clusters of blocks",
         kind=MissingCapabilityError,
-        hint="CUDA GPUs of compute capability 9.0 and newer do, through the back end `cuda`: "
+        hint="CUDA GPUs of compute capability 9.x and 10.x do, through the back end `cuda`: "
         'cuda.select_device("cuda:0"); with cluster=1 the kernel runs everywhere',
     )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
@@ -25,8 +26,9 @@ from portagpu.runtime.replay.replay import Replay
 from portagpu.source import Span, line_span
 
 _INSTEAD = (
-    "a graph has launches on device arrays, and copies between them: copies from and to the host, prints, and launches"
-    " with debug=True belong before or after it; what a library call makes at its first use is there after one call"
+    "a graph has launches on device arrays, and copies between them: copies from and to the host and launches with"
+    " debug=True belong before or after it, numbers such as x[:] = 0 are written by a kernel; what a library call makes"
+    " at its first use is there after one call"
 )
 _DEPTHS = itertools.count(-(1 << 30), 1 << 10)  # of scratch memory: a graph's calls have their own
 
@@ -128,6 +130,7 @@ class Graph:
         self._recorder: _GraphRecorder | None = None
         self._depth = 0
         self._is_recorded = False
+        self._launching = threading.RLock()  # kernels have one set of arguments, and the steps one memory
 
     def __len__(self) -> int:
         """Kernels and copies."""
@@ -191,7 +194,11 @@ class Graph:
         if self._replay is None:
             return
         assert self._context is not None
-        where = as_stream(stream, self._context)
+        with self._launching:
+            self._launch_on(as_stream(stream, self._context))
+
+    def _launch_on(self, where: Stream) -> None:
+        assert self._replay is not None
         if self._last is not None and self._last is not where:
             where.wait_stream(self._last)
         self._last = where
