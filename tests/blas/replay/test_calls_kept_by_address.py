@@ -8,9 +8,9 @@ import mmap
 import weakref
 
 import numpy as np
-import pyopencl as cl
 import pytest
 from in_threads import in_threads
+from own_contexts import native_context
 
 import portagpu
 from portagpu import cuda
@@ -65,7 +65,7 @@ def keep(a, b, out=None, **numbers):
 def another(context, **settings):
     """A context on the same device."""
     there = dataclasses.replace(context.settings, **settings)
-    return Context(context.device, cl.Context([context.device.cl_device]), there)
+    return Context(context.device, native_context(context.device), there)
 
 
 def known():

@@ -200,6 +200,7 @@ def test_numbers_that_are_equal_but_not_alike(device):
         portagpu.matmul(a, b, alpha=1 + 0j)
 
 
+@pytest.mark.opencl  # its markers are PyOpenCL's
 @pytest.mark.parametrize("products", [0, 1, 2, 3])
 def test_kernels_end_before_an_exception_lets_go_of_their_memory(device, monkeypatch, products):
     """The first product, the one that is recorded, and those that are made from the recording."""

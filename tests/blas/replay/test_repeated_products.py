@@ -8,9 +8,9 @@ import threading
 import weakref
 
 import numpy as np
-import pyopencl as cl
 import pytest
 from in_threads import in_threads
+from own_contexts import native_context
 
 import portagpu
 from portagpu import cuda
@@ -41,7 +41,7 @@ def is_recorded(a, b, c):
 
 def another(context, settings):
     """A context on the same device."""
-    return Context(context.device, cl.Context([context.device.cl_device]), settings)
+    return Context(context.device, native_context(context.device), settings)
 
 
 def recordings_of(context):

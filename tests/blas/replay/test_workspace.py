@@ -6,8 +6,8 @@ import gc
 import weakref
 
 import numpy as np
-import pyopencl as cl
 import pytest
+from own_contexts import native_context
 
 import portagpu
 from portagpu import cuda
@@ -32,7 +32,7 @@ def room(context, nbytes):
 
 def another(context):
     """A context on the same device."""
-    return Context(context.device, cl.Context([context.device.cl_device]), context.settings)
+    return Context(context.device, native_context(context.device), context.settings)
 
 
 def test_bytes_and_numbers_are_limited(device):
