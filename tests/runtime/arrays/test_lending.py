@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.device import working_devices
 from portagpu.errors import KernelTypeError
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.lending import Lending, can_lend, lent, lent_now
@@ -109,8 +108,8 @@ def test_other_threads_and_other_devices(lending):
         thread = threading.Thread(target=lambda: seen.append(lent_now(None)))
         thread.start()
         thread.join()
-        for other in working_devices():
-            with cuda.select_device(other):
+        for other in cuda.gpus:
+            with other:
                 double[8, 256](x, y)
                 np.testing.assert_array_equal(y, 2 * x)
                 y[:] = 0
