@@ -16,6 +16,7 @@ import ctypes
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -359,8 +360,10 @@ class Driver(ABC):
         """Where memory lies in the host's; None for memory of the device's own."""
 
     def may_overlap(self, places: Sequence[tuple[Any, int]]) -> bool:
-        """Whether parts of memories, each from an offset on, may share bytes. Only where `knows_addresses`."""
-        raise NotImplementedError
+        """Whether parts of memories, each from an offset on, may share bytes. Only where `knows_addresses`: memory then
+        has an ``address``."""
+        spans = sorted([(memory.address + offset, memory.address + memory.size) for memory, offset in places])
+        return any(first[1] > second[0] for first, second in pairwise(spans))
 
     def pointer(self, memory: Any) -> int | None:
         """The address that libraries of the same interface use the memory by; None where there are no addresses."""

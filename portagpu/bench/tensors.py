@@ -53,7 +53,7 @@ def measured(size: int, dtype: str) -> dict[str, float]:
         call()
         found = call()
         waits[name]()
-        _check(name, torch.as_tensor(np.asarray(found) if isinstance(found, np.ndarray) else found), wanted, dtype)
+        _check(name, torch.as_tensor(found), wanted, dtype)
     opencl = _same_card(torch.cuda.get_device_name()) if on_card else None
     if opencl is not None:
         calls["portagpu, OpenCL"], waits["portagpu, OpenCL"] = _through_opencl(opencl, a, b)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from itertools import pairwise
 from typing import Any, NoReturn
 
 import numpy as np
@@ -192,11 +191,6 @@ class CudaDriver(Driver):
     def host_range(self, memory: Any) -> HostRange | None:
         """The memory's address: host and cards have one space of addresses."""
         return HostRange(memory.address)
-
-    def may_overlap(self, places: Sequence[tuple[Any, int]]) -> bool:
-        """Whether stretches of addresses cross."""
-        spans = sorted([(memory.address + offset, memory.address + memory.size) for memory, offset in places])
-        return any(first[1] > second[0] for first, second in pairwise(spans))
 
     def pointer(self, memory: Any) -> int | None:
         """The memory's address. From now on others may use it in streams that nobody here knows."""

@@ -6,7 +6,6 @@ import ctypes
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -225,11 +224,6 @@ class SyclDriver(Driver):
     def host_range(self, memory: Any) -> HostRange | None:
         """The memory's address: host and devices have one space of addresses."""
         return HostRange(memory.address)
-
-    def may_overlap(self, places: Sequence[tuple[Any, int]]) -> bool:
-        """Whether stretches of addresses cross."""
-        spans = sorted((memory.address + offset, memory.address + memory.size) for memory, offset in places)
-        return any(first[1] > second[0] for first, second in pairwise(spans))
 
     def is_memory(self, value: Any) -> bool:
         """Whether a value is memory."""

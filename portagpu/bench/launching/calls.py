@@ -48,13 +48,18 @@ def own(context: Context, kernel: Any, sets: int) -> Call:
     return Call(enqueue=launch, wait=context.synchronize, fetch=given[0][0].copy_to_host)
 
 
+def compiled_name(context: Context, kernel: Any) -> str:
+    """Have the kernel compiled for the context's device; its name in the program."""
+    kernel[1, SIZE](*(cuda.to_device(vector) for vector in vectors(kernel)[0]))
+    context.synchronize()
+    return str(next(iter(kernel.overloads.values())).kernel_source.name)
+
+
 def plain(context: Context, kernel: Any, sets: int) -> Call:
     """PyOpenCL's ``kernel(queue, ...)`` with the OpenCL C that PortaGPU made of the kernel."""
     given = [[cuda.to_device(vector) for vector in one] for one in vectors(kernel, sets)]
-    kernel[1, SIZE](*(cuda.to_device(vector) for vector in vectors(kernel)[0]))
-    context.synchronize()
+    name = compiled_name(context, kernel)
     source = next(iter(kernel.inspect_opencl().values()))
-    name = next(iter(kernel.overloads.values())).kernel_source.name
     launch, finish = launches(context.cl_context, context.device.cl_device, source, name, SIZE)
     # the kernels ask for the size of their first vector only
     buffers = [[one[0].buffer, np.int32(SIZE), *(vector.buffer for vector in one[1:])] for one in given]
@@ -68,4 +73,4 @@ def of_cupy(cupy: Any, kernel: Any, sets: int) -> Call:
     return Call(enqueue=launch, wait=cupy.cuda.Device().synchronize, fetch=lambda: cupy.asnumpy(first))
 
 
-__all__ = ["SIZE", "error", "expected", "of_cupy", "own", "plain", "vectors"]
+__all__ = ["SIZE", "compiled_name", "error", "expected", "of_cupy", "own", "plain", "vectors"]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import cuda
-from portagpu.bench.launching.calls import SIZE, Array, vectors
+from portagpu.bench.launching.calls import SIZE, Array, compiled_name, vectors
 from portagpu.bench.method.turns import Call
 from portagpu.device import DeviceRecord
 from portagpu.runtime.execution.context import Context
@@ -53,7 +53,7 @@ def of_dpctl(context: Context, kernel: Any, sets: int) -> Call:
     dpctl: Any = importlib.import_module("dpctl")
     usm: Any = importlib.import_module("dpctl.memory")
     queue = dpctl.SyclQueue(_listed(context.device), property="in_order")
-    name = _made(context, kernel)
+    name = compiled_name(context, kernel)
     source = next(iter(kernel.inspect_opencl().values()))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the module has another name in later releases
@@ -79,7 +79,7 @@ def of_dpctl(context: Context, kernel: Any, sets: int) -> Call:
 def of_cuda_bindings(context: Context, kernel: Any, sets: int) -> Call:
     """``cuLaunchKernel`` of the program that PortaGPU compiled, on CUDA's default stream."""
     driver: Any = importlib.import_module(_BINDINGS)
-    name = _made(context, kernel)
+    name = compiled_name(context, kernel)
     binary = next(iter(kernel.overloads.values())).compiled.driver_binary()
     module = _checked(driver.cuModuleLoadData(binary.rstrip(b"\0") + b"\0"))
     function = _checked(driver.cuModuleGetFunction(module, name.encode()))
@@ -95,13 +95,6 @@ def of_cuda_bindings(context: Context, kernel: Any, sets: int) -> Call:
         _checked(driver.cuStreamSynchronize(0))
 
     return Call(enqueue=launch, wait=wait, fetch=given[0][0].copy_to_host)
-
-
-def _made(context: Context, kernel: Any) -> str:
-    """Have the kernel compiled for the context's device; its name in the program."""
-    kernel[1, SIZE](*(cuda.to_device(vector) for vector in vectors(kernel)[0]))
-    context.synchronize()
-    return str(next(iter(kernel.overloads.values())).kernel_source.name)
 
 
 def _checked(result: Any) -> Any:

@@ -33,25 +33,15 @@ _HINT = "copy with cuda.pipeline_memcpy_async, which works everywhere"
 _HOPPER = (9, 0)
 
 
-def _barrier(ctx: FunctionState, name: str, array: Value, index: Value) -> Expr:
-    """The address of a barrier: an element of a shared array of 64-bit integers."""
-    found = array_of(ctx, name, "the barrier", array, Space.SHARED)
+def _barrier(ctx: FunctionState, name: str, array: Value, index: Value, space: Space = Space.SHARED) -> Expr:
+    """The address of a barrier: an element of a shared array of 64-bit integers, perhaps of a distributed one."""
+    found = array_of(ctx, name, "the barrier", array, space)
     if not isinstance(found.element, Scalar) or found.element.dtype.name not in ("uint64", "int64"):
         ctx.fail(
             f"a barrier of cuda.{name} is an element of a shared array of uint64, not of {describe(ctx, array)}",
             kind=KernelTypeError,
         )
-    return shared_address(ctx, name, "the barrier", array, index)
-
-
-def _somewhere(ctx: FunctionState, name: str, array: Value, index: Value) -> Expr:
-    """The address of a barrier in distributed shared memory."""
-    assert isinstance(array, ArrayValue)
-    if not isinstance(array.element, Scalar) or array.element.dtype.name not in ("uint64", "int64"):
-        ctx.fail(
-            f"a barrier of cuda.{name} is an element of uint64, not of {describe(ctx, array)}", kind=KernelTypeError
-        )
-    return Operation("shared_address", (place_of(ctx, array, index),), UINT, effect=True, span=ctx.span)
+    return Operation("shared_address", (place_of(ctx, found, index),), UINT, effect=True, span=ctx.span)
 
 
 @intrinsic("shared_address")
@@ -77,7 +67,7 @@ def _mbarrier_arrive(ctx: FunctionState, site: Call) -> Value:
     require_target(ctx, name, _HOPPER, _HINT)
     orders = not flag_of(ctx, name, "`relaxed`", relaxed)
     if isinstance(array, ArrayValue) and array.space is Space.CLUSTER:
-        operands = (_somewhere(ctx, name, array, index),)
+        operands = (_barrier(ctx, name, array, index, Space.CLUSTER),)
         return emit_instruction(ctx, "mbarrier_arrive_cluster", orders, operands=operands)
     return emit_instruction(ctx, name, operands=(_barrier(ctx, name, array, index),))
 

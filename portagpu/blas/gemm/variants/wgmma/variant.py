@@ -116,7 +116,7 @@ class WarpgroupVariant(Variant):
             Axis("group", (1, 2, 4, 8, 16, 32)),
             Axis("splits", (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)),
             Axis("registers", (False, True) if _lies_across(problem) else (False,)),
-            Axis("cluster", (1, 2) if caps.cluster_size > 1 else (1,)),
+            Axis("cluster", _CLUSTERS[: caps.cluster_size]),
         )
 
     def is_legal(self, config: WarpgroupConfig, problem: Problem, caps: Capabilities) -> bool:
