@@ -227,6 +227,7 @@ if TYPE_CHECKING:
 
     from portagpu import jax as jax
     from portagpu import torch as torch
+    from portagpu import xp as xp
     from portagpu.accelerate.acceleration import accelerate as accelerate
     from portagpu.bench.own_kernels.benchmark import benchmark as benchmark
     from portagpu.bench.own_kernels.launch import Launch as Launch
@@ -282,7 +283,7 @@ if TYPE_CHECKING:
 _COMPILERS_FOR_CPUS = frozenset({"cfunc", "jit", "njit", "objmode", "prange", "stencil"})
 
 # modules that few programs need: one that is called, and two of packages that may not be there
-_MODULES = frozenset({"accelerate", "jax", "torch"})
+_MODULES = frozenset({"accelerate", "jax", "torch", "xp"})
 
 _BENCHMARKS = {"Launch": "launch", "benchmark": "benchmark"}  # by modules, which few programs need
 
@@ -310,7 +311,7 @@ if not TYPE_CHECKING:  # checkers would take any name for one of ours
 
 
 def __dir__() -> list[str]:
-    there = {name for name in _MODULES if name == "accelerate" or importlib.util.find_spec(name) is not None}
+    there = {name for name in _MODULES if name in ("accelerate", "xp") or importlib.util.find_spec(name) is not None}
     return sorted({*globals(), *types.NAMES, *_BENCHMARKS, *there, "literal_unroll"})
 
 
@@ -329,6 +330,7 @@ def _products() -> tuple[Callable[..., Any], Callable[..., Any]]:
 numpy_dispatch.register("matmul", matmul)
 numpy_dispatch.register("linalg.matmul", matmul)
 numpy_dispatch.register("dot", _dot)
+numpy_dispatch.load_later(lambda: importlib.import_module("portagpu.xp.numpy_protocols"))
 
 __all__ = [
     "Signature",

@@ -33,6 +33,7 @@ from portagpu.runtime.arrays.operators import ArrayOperators
 from portagpu.runtime.arrays.overlap import may_overlap
 from portagpu.runtime.execution.context import Context, context_of
 from portagpu.runtime.execution.cuda_members import ArrayNames
+from portagpu.runtime.execution.deferred import Deferred
 from portagpu.runtime.execution.stream import Stream, as_stream
 
 _LARGE = 2**30  # elements; larger arrays need 64-bit subscripts
@@ -56,6 +57,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         "allocation_key",
         "base",
         "context",
+        "deferred",
         "is_large",
         "itemsize",
         "layout",
@@ -97,6 +99,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         self.readonly = readonly
         self.shifted = shifted or offset != 0  # whether kernels take an offset, which may be 0
         self._buffer = buffer
+        self.deferred: Deferred | None = None
         self.ndim = len(shape)
         self.itemsize: int = dtype.itemsize
         self.size = math.prod(shape)
@@ -147,6 +150,8 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
     @property
     def buffer(self) -> Any:
         """The driver's memory, PyOpenCL's buffer where OpenCL is the back end. Raises `ClosedError` after `close`."""
+        if self.deferred is not None:
+            self.deferred.evaluate()
         owner = self.base if isinstance(self.base, DeviceNDArray) else self
         if owner._buffer is None or self._buffer is None or self.context.closed:
             raise self.context.unusable() or ClosedError(
@@ -196,6 +201,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
 
     def close(self) -> None:
         """Give the memory back now; using the array afterwards raises `ClosedError`."""
+        self.deferred = None  # nobody will ask
         buffer, self._buffer = self._buffer, None
         self.layout_token = None
         self.context.epoch = object()
@@ -369,11 +375,13 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
     def _interface(self, name: str) -> Any:
         """What an interface of the back end's says of this array."""
         self.context.stop_pooling()  # as below
+        self.context.shown.add(self.allocation_key)
         return self.context.backend.interface(name, self._stream(0).queue, self)
 
     def to_pyopencl(self, queue: Any = None) -> Any:
         """A `pyopencl.array.Array` of the same memory, whose methods use ``queue``: PyOpenCL's, or a stream."""
         self.context.stop_pooling()  # it may be given back while queues that nobody here knows still work on it
+        self.context.shown.add(self.allocation_key)
         where = queue if isinstance(queue, foreign.queues) else self._stream(0 if queue is None else queue).queue
         return self.context.backend.library_array(where, self)
 

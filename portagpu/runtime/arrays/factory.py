@@ -66,5 +66,6 @@ def with_facts(facts: tuple[Any, ...]) -> DeviceNDArray:
         made.type_key,
     ) = facts
     made.token = object()
+    made.deferred = None
     found: DeviceNDArray = made
     return found

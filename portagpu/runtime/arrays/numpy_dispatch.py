@@ -14,13 +14,33 @@ _functions: dict[str, Callable[..., Any]] = {}
 _keywords: dict[str, frozenset[str]] = {}
 _ON_SHAPES = frozenset({"shape", "ndim", "size"})  # NumPy's own functions do: they only look at attributes
 
+_loaders: list[Callable[[], Any]] = []
+
 _METHODS = frozenset({"transpose", "ravel", "reshape", "squeeze", "copy"})  # of device arrays, with NumPy's arguments
 
 
 def register(name: str, function: Callable[..., Any], keywords: frozenset[str] = frozenset({"out"})) -> None:
-    """Let ``numpy.<name>`` on device arrays call ``function``, which takes these keywords."""
+    """Let ``numpy.<name>`` on device arrays call ``function``, which takes these keywords.
+
+    ``ufunc`` stands for all ufuncs that have no function of their own, ``ufunc.reduce`` for the method of all: these
+    take the ufunc before its operands.
+    """
     _functions[name] = function
     _keywords[name] = keywords
+
+
+def load_later(load: Callable[[], Any]) -> None:
+    """Call ``load``, which registers functions, when one is asked for that is not there: few programs ask."""
+    _loaders.append(load)
+
+
+def registered(name: str) -> Callable[..., Any] | None:
+    """What ``numpy.<name>`` calls on device arrays; None where there is nothing."""
+    found = _functions.get(name)
+    while found is None and _loaders:
+        _loaders.pop()()
+        found = _functions.get(name)
+    return found
 
 
 def unavailable(what: str, name: str, *, elementwise: bool = False) -> DTypeError:
@@ -32,7 +52,7 @@ def unavailable(what: str, name: str, *, elementwise: bool = False) -> DTypeErro
 
 def call(name: str, *args: Any, **kwargs: Any) -> Any:
     """Call a registered function. Raises `DTypeError` where there is none, or for keywords that it does not take."""
-    function = _functions.get(name)
+    function = _functions.get(name) or registered(name)
     if function is None:
         raise unavailable(f"numpy.{name}", name, elementwise=isinstance(getattr(np, name, None), np.ufunc))
     for keyword in kwargs:
@@ -46,12 +66,18 @@ def call(name: str, *args: Any, **kwargs: Any) -> Any:
 
 def dispatch(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`__array_ufunc__` of device arrays."""
+    name = ufunc.__name__
     if method != "__call__":
-        raise unavailable(f"numpy.{ufunc.__name__}.{method}", f"{ufunc.__name__}.{method}")
+        if registered(f"ufunc.{method}") is None:
+            raise unavailable(f"numpy.{name}.{method}", f"{name}.{method}")
+        return call(f"ufunc.{method}", ufunc, *inputs, **kwargs)
     out = kwargs.pop("out", None)
     if out is not None:
-        kwargs["out"] = out[0]
-    return call(ufunc.__name__, *inputs, **kwargs)
+        kwargs["out"] = out[0] if len(out) == 1 else out
+    function = registered(name)
+    if function is None and registered("ufunc") is not None:
+        return call("ufunc", ufunc, *inputs, **kwargs)
+    return call(name, *inputs, **kwargs)
 
 
 def dispatch_function(function: Any, args: Any, kwargs: Any) -> Any:

@@ -21,11 +21,39 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-def _refused(symbol: str) -> Callable[..., Any]:
-    """An operator that raises: Python's own `==` would compare identities, and others would blame the operands."""
+_OTHERS = (type(None), str, bytes)  # are no operands: Python itself answers == and !=
 
-    def operator(self: object, *others: object) -> Any:
-        raise numpy_dispatch.unavailable(f"the operator {symbol}", symbol, elementwise=symbol != "in")
+
+def _unary(name: str) -> Callable[[Any], Any]:
+    def operator(self: Any) -> Any:
+        return numpy_dispatch.call(name, self)
+
+    return operator
+
+
+def _binary(name: str) -> Callable[[Any, Any], Any]:
+    def operator(self: Any, other: Any) -> Any:
+        if isinstance(other, _OTHERS):
+            return NotImplemented
+        return numpy_dispatch.call(name, self, other)
+
+    return operator
+
+
+def _reflected(name: str) -> Callable[[Any, Any], Any]:
+    def operator(self: Any, other: Any) -> Any:
+        if isinstance(other, _OTHERS):
+            return NotImplemented
+        return numpy_dispatch.call(name, other, self)
+
+    return operator
+
+
+def _in_place(name: str) -> Callable[[Any, Any], Any]:
+    def operator(self: Any, other: Any) -> Any:
+        if isinstance(other, _OTHERS):
+            return NotImplemented
+        return numpy_dispatch.call(name, self, other, out=self)
 
     return operator
 
@@ -199,23 +227,43 @@ class ArrayOperators:
             hint = hint_for(name) if is_known(name) or hasattr(np.ndarray, name) else ""
             raise unknown_attribute("a device array", name, self, () if hint else dir(self), hint=hint)
 
-        __eq__ = _refused("==")
-        __ne__ = _refused("!=")
-        __lt__, __le__, __gt__, __ge__ = _refused("<"), _refused("<="), _refused(">"), _refused(">=")
-        __add__ = __radd__ = _refused("+")
-        __sub__ = __rsub__ = _refused("-")
-        __mul__ = __rmul__ = _refused("*")
-        __truediv__ = __rtruediv__ = _refused("/")
-        __floordiv__ = __rfloordiv__ = _refused("//")
-        __mod__ = __rmod__ = _refused("%")
-        __divmod__ = __rdivmod__ = _refused("divmod()")
-        __pow__ = __rpow__ = _refused("**")
-        __lshift__ = __rlshift__ = _refused("<<")
-        __rshift__ = __rrshift__ = _refused(">>")
-        __and__ = __rand__ = _refused("&")
-        __or__ = __ror__ = _refused("|")
-        __xor__ = __rxor__ = _refused("^")
-        __neg__, __pos__, __invert__, __abs__ = _refused("-"), _refused("+"), _refused("~"), _refused("abs()")
-        __round__ = _refused("round()")
-        __contains__ = _refused("in")
+        __eq__ = _binary("equal")
+        __ne__ = _binary("not_equal")
+        __lt__ = _binary("less")
+        __le__ = _binary("less_equal")
+        __gt__ = _binary("greater")
+        __ge__ = _binary("greater_equal")
+        __add__, __radd__, __iadd__ = _binary("add"), _reflected("add"), _in_place("add")
+        __sub__, __rsub__, __isub__ = _binary("subtract"), _reflected("subtract"), _in_place("subtract")
+        __mul__, __rmul__, __imul__ = _binary("multiply"), _reflected("multiply"), _in_place("multiply")
+        __truediv__, __rtruediv__, __itruediv__ = _binary("divide"), _reflected("divide"), _in_place("divide")
+        __floordiv__, __rfloordiv__, __ifloordiv__ = (
+            _binary("floor_divide"),
+            _reflected("floor_divide"),
+            _in_place("floor_divide"),
+        )
+        __mod__, __rmod__, __imod__ = _binary("remainder"), _reflected("remainder"), _in_place("remainder")
+        __pow__, __rpow__, __ipow__ = _binary("power"), _reflected("power"), _in_place("power")
+        __lshift__, __rlshift__, __ilshift__ = _binary("left_shift"), _reflected("left_shift"), _in_place("left_shift")
+        __rshift__, __rrshift__, __irshift__ = (
+            _binary("right_shift"),
+            _reflected("right_shift"),
+            _in_place("right_shift"),
+        )
+        __and__, __rand__, __iand__ = _binary("bitwise_and"), _reflected("bitwise_and"), _in_place("bitwise_and")
+        __or__, __ror__, __ior__ = _binary("bitwise_or"), _reflected("bitwise_or"), _in_place("bitwise_or")
+        __xor__, __rxor__, __ixor__ = _binary("bitwise_xor"), _reflected("bitwise_xor"), _in_place("bitwise_xor")
+        __divmod__, __rdivmod__ = _binary("divmod"), _reflected("divmod")
+        __neg__ = _unary("negative")
+        __pos__ = _unary("positive")
+        __invert__ = _unary("invert")
+        __abs__ = _unary("absolute")
+
+        def __round__(self, ndigits: int | None = None) -> Any:
+            rounded = numpy_dispatch.call("round", self, 0 if ndigits is None else ndigits)
+            return int(rounded) if ndigits is None else rounded
+
+        def __contains__(self, item: Any) -> bool:
+            return bool(numpy_dispatch.call("any", numpy_dispatch.call("equal", self, item)))
+
         __hash__ = None  # type: ignore[assignment]

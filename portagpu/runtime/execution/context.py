@@ -25,6 +25,7 @@ from portagpu.errors import ArgumentTypeError, ClosedError, DeviceLostError, Out
 from portagpu.runtime.execution.allocation_counts import Deallocations, MemoryInfo, MemoryManager
 from portagpu.runtime.execution.crash_hint import show_hint_on_crash
 from portagpu.runtime.execution.cuda_members import ContextNames
+from portagpu.runtime.execution.deferred import Unsettled
 from portagpu.runtime.execution.errors import translate_errors
 from portagpu.runtime.execution.event import Event
 from portagpu.runtime.execution.kernel_cache import KernelCache
@@ -72,7 +73,10 @@ class Context(ContextNames):
         self.only_builds = False  # whether launches build their kernels, but enqueue nothing
         self.lost = False
         self.prints = False  # a kernel that prints was launched
+        self.unsettled = Unsettled()
+        self.shown: set[int] = set()  # allocation keys of arrays whose memory other libraries were shown
         self.lent: dict[Any, Any] = {}  # device arrays of memory that others lend, by how it lies
+        self.array_facts: dict[Any, Any] = {}  # of new arrays, by shape and dtype
         self.foreign_facts: dict[Any, Any] = {}  # of views of other libraries' arrays, by how these lie
         self.layout_tokens: dict[Any, Any] = {}  # what launches must know of an array: one object for all arrays alike
         self.epoch = object()  # another one from when memory was given back: kernels may not use what they remember

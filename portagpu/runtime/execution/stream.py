@@ -21,6 +21,7 @@ from portagpu.backends.registry import foreign
 from portagpu.device import DeviceRecord
 from portagpu.errors import ArgumentTypeError, ClosedError, DriverError, PortaGPUError
 from portagpu.runtime.execution.callbacks import Callbacks
+from portagpu.runtime.execution.deferred import Unsettled
 from portagpu.runtime.execution.errors import translate_errors
 from portagpu.runtime.execution.printf_flush import flush_output
 from portagpu.runtime.execution.recorder import active, between_streams
@@ -46,6 +47,7 @@ class StreamContext(Protocol):
     device: DeviceRecord
     ordered: bool
     prints: bool
+    unsettled: Unsettled
     streams: WeakRegistry[Stream]
     timelines: list[Timeline]
     kept: RetainedMemory
@@ -264,6 +266,7 @@ class Stream:
 
     def synchronize(self) -> None:
         """Wait for everything in this stream, callbacks too; for the default stream, everything in the context."""
+        self.context.unsettled.settle()
         with translate_errors(self.context):
             self.ready().finish()
             self._timeline.trim()
@@ -407,6 +410,8 @@ class enqueuing:
             if recorder.is_own():
                 recorder.commands += 1
         context = stream.context
+        if context.unsettled.arrays:
+            context.unsettled.settle()
         queue = stream._timeline.queue
         # the former: nothing to wait for
         if stream is not context.default_stream or context.ordered or stream._changing or queue is None:

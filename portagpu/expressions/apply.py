@@ -1,0 +1,172 @@
+"""Functions of elements applied to operands of any kind: an array is made that is computed when it is needed."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from portagpu.errors import ArgumentTypeError, DTypeError, OutOfMemoryError, ShapeError
+from portagpu.expressions.evaluation import evaluate
+from portagpu.expressions.loops import loop_of
+from portagpu.expressions.node import Node
+from portagpu.runtime.arrays.array import DeviceNDArray, allocations
+from portagpu.runtime.arrays.creation import to_device
+from portagpu.runtime.arrays.factory import facts_of, with_facts
+from portagpu.runtime.execution.context import Context
+from portagpu.ufuncs.operands import broadcast_shapes, operand
+
+_PYTHON = (bool, int, float, complex)
+_MOST_WAITING = 256  # arrays that are put off, most of them gone
+_MOST_FACTS = 1024
+
+
+def apply(ufunc: np.ufunc, *values: Any) -> DeviceNDArray:
+    """The array of a NumPy function of elements: operands broadcast, and dtypes are those that NumPy gives.
+
+    Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`.
+    """
+    operands, kinds, shape, context = taken(values)
+    loop = loop_of(ufunc, *kinds)
+    inputs = loop.inputs
+    operands = tuple(kind.type(x) if type(x) in _PYTHON else x for x, kind in zip(operands, inputs, strict=True))
+    return put_off(Node(context, ufunc.__name__, operands, inputs, loop.output, shape))
+
+
+def apply_into(out: DeviceNDArray, ufunc: np.ufunc, *values: Any, where: Any = None) -> DeviceNDArray:
+    """The same with the elements written to an array, whose dtype they are converted to; where ``where`` is true.
+
+    Raises `ShapeError` for an array of another shape, `DTypeError` for one that cannot hold the results' kind.
+    """
+    operands, kinds, shape, context = taken((*values, out))
+    loop = loop_of(ufunc, *kinds[:-1])
+    operands = tuple(
+        kind.type(x) if type(x) in _PYTHON else x for x, kind in zip(operands[:-1], loop.inputs, strict=True)
+    )
+    node = Node(context, ufunc.__name__, operands, loop.inputs, loop.output, shape)
+    if where is not None:
+        mask, *_ = taken((where, out))[0]
+        truth = np.dtype(bool)
+        node = Node(context, "where", (mask, node, out), (truth, out.dtype, out.dtype), out.dtype, shape)
+    store(node, out)
+    return out
+
+
+def convert(x: DeviceNDArray, dtype: np.dtype[Any]) -> DeviceNDArray:
+    """An array's elements as another dtype."""
+    operands, _, shape, context = taken((x,))
+    return put_off(Node(context, "astype", operands, (dtype,), dtype, shape))
+
+
+def store(node: Node, out: DeviceNDArray) -> None:
+    """Write a node's elements to an array, after everything that is to be computed from what it holds now."""
+    if out.readonly:
+        raise ArgumentTypeError("the array is read-only")
+    if node.shape != out.shape:
+        raise ShapeError(f"the result has shape {node.shape}, out= has {out.shape}")
+    if not np.can_cast(node.dtype, out.dtype, "same_kind"):
+        raise DTypeError(
+            f"results of {node.dtype} cannot become {out.dtype}", hint="write x = x + y, or convert with astype"
+        )
+    out.buffer  # noqa: B018 - where it is itself put off
+    context = out.context
+    context.unsettled.settle()
+    with context.unsettled:
+        evaluate(node, into=out)
+
+
+def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[int, ...], Context]:
+    """Operands as nodes take them, their dtypes or Python types, the common shape, and where they are."""
+    operands: list[Any] = []
+    kinds: list[Any] = []
+    shape: tuple[int, ...] | None = None
+    context: Context | None = None
+    for value in values:
+        if type(value) is not DeviceNDArray:
+            if type(value) in _PYTHON:
+                operands.append(value)
+                kinds.append(type(value))
+                continue
+            value = operand(value)
+            if isinstance(value, np.generic):
+                operands.append(value)
+                kinds.append(value.dtype)
+                continue
+            if isinstance(value, np.ndarray):
+                value = to_device(value, context=context)
+        if context is None:
+            context = value.context
+        elif context is not value.context:
+            raise ArgumentTypeError(
+                f"operands are on {context.device.name} and on {value.context.device.name}, in different contexts",
+                hint="copy one: cuda.to_device(x.copy_to_host())",
+            )
+        own = value._shape
+        if shape is None or shape == own:
+            shape = own
+        else:
+            shape = broadcast_shapes((shape, own))
+        operands.append(value if value.deferred is None else value.deferred.node)
+        kinds.append(value._dtype)
+    assert context is not None and shape is not None
+    return tuple(operands), tuple(kinds), shape, context
+
+
+class PutOff:
+    """What an array that is put off stands for."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    def evaluate(self) -> None:
+        """Launch the expression's kernel; see `portagpu.runtime.execution.deferred.Deferred`."""
+        node = self.node
+        with node.context.unsettled:
+            if node.result is None:
+                evaluate(node)
+
+
+def put_off(node: Node) -> DeviceNDArray:
+    """The array of a node, computed when something needs it: read, stored, shown or overtaken by a launch."""
+    context = node.context
+    made = with_facts(_facts(context, node.shape, node.dtype))
+    made._buffer = made.base = None
+    made.stream = 0
+    made.allocation_key = next(allocations)
+    made.layout_token = None
+    made.deferred = PutOff(node)
+    node.array = reference = ref(made)
+    waiting = context.unsettled.arrays
+    waiting.append(reference)
+    if node.is_large or not all(_may_wait(x) for x in node.operands):
+        made.deferred.evaluate()
+    elif len(waiting) >= _MOST_WAITING:
+        waiting[:] = [r for r in waiting if (array := r()) is not None and array.deferred is not None]
+    return made
+
+
+def _may_wait(operand: Any) -> bool:
+    """Whether nobody but PortaGPU can change an operand meanwhile."""
+    if not isinstance(operand, DeviceNDArray):
+        return True
+    return operand.token is not None and operand.stream == 0 and operand.allocation_key not in operand.context.shown
+
+
+def _facts(context: Context, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Any, ...]:
+    known = context.array_facts
+    found = known.get((shape, dtype))
+    if found is None:
+        if len(known) >= _MOST_FACTS:
+            known.clear()
+        strides, step = [], dtype.itemsize
+        for extent in reversed(shape):
+            strides.append(step)
+            step *= max(extent, 1)
+        if step >= 2**63:
+            raise OutOfMemoryError(f"shape {shape} needs {step} bytes, more than can be addressed")
+        pattern = DeviceNDArray(shape, dtype, tuple(reversed(strides)), None, context)
+        found = known[shape, dtype] = facts_of(pattern)
+    return found

@@ -1,0 +1,63 @@
+"""What is put off: arrays whose elements are computed once somebody needs them.
+
+Whatever is enqueued may write memory that they are to be computed from, so that all of them are computed before.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from types import TracebackType
+from typing import Any, Protocol
+
+
+class Deferred(Protocol):
+    """How an array's elements come to be."""
+
+    def evaluate(self) -> None:
+        """Enqueue what computes them; the array then has memory, and nothing is put off any more."""
+
+
+class _OfThread(threading.local):
+    depth = 0
+
+
+_thread = _OfThread()
+
+
+class Unsettled:
+    """The arrays of a context that are put off.
+
+    As a context manager it is around launches that write new memory only: nothing has to be settled before them.
+    """
+
+    __slots__ = ("_lock", "arrays")
+
+    def __init__(self) -> None:
+        self.arrays: list[weakref.ref[Any]] = []
+        self._lock = threading.RLock()
+
+    def settle(self) -> None:
+        """Have all be computed. Raises what the first that fails raises; it does so again when it is read."""
+        if _thread.depth:
+            return
+        with self:
+            arrays = self.arrays
+            count = len(arrays)
+            try:
+                for reference in arrays[:count]:
+                    array = reference()
+                    if array is not None and array.deferred is not None:
+                        array.deferred.evaluate()
+            finally:  # not before: other threads that launch wait for what they must not overtake
+                del arrays[:count]
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        _thread.depth += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _thread.depth -= 1
+        self._lock.release()

@@ -1,0 +1,9 @@
+"""The Python array API standard (2024.12) over device arrays: ``xp = x.__array_namespace__()``.
+
+Functions take device arrays and Python's numbers, and also NumPy's arrays and scalars, which are copied to the device.
+Elementwise functions are put off and run as one kernel when their result is needed; see docs/arrays.md.
+"""
+
+from __future__ import annotations
+
+from portagpu.xp.elementwise import *  # noqa: F403
