@@ -11,6 +11,7 @@ from portagpu.errors import ArgumentTypeError, DTypeError, OutOfMemoryError, Sha
 from portagpu.expressions.evaluation import evaluate
 from portagpu.expressions.loops import loop_of
 from portagpu.expressions.node import Node
+from portagpu.expressions.stores import write
 from portagpu.runtime.arrays.array import DeviceNDArray, allocations
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.arrays.factory import facts_of, with_facts
@@ -69,11 +70,7 @@ def store(node: Node, out: DeviceNDArray) -> None:
         raise DTypeError(
             f"results of {node.dtype} cannot become {out.dtype}", hint="write x = x + y, or convert with astype"
         )
-    out.buffer  # noqa: B018 - where it is itself put off
-    context = out.context
-    context.unsettled.settle()
-    with context.unsettled:
-        evaluate(node, into=out)
+    write(node, out)
 
 
 def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[int, ...], Context]:

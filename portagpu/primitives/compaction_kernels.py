@@ -6,7 +6,7 @@ Fermi Architecture", GPU Computing Gems, 2011); on CPUs a thread goes through it
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
-# ruff: noqa: ANN001, ANN202
+# ruff: noqa: ANN001, ANN201, ANN202
 
 from __future__ import annotations
 

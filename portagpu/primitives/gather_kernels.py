@@ -1,25 +1,25 @@
 """Kernels that read or write elements at subscripts that lie in memory.
 
 Arrays have three axes: those before the one that is indexed, it, and those behind it. Subscripts below 0 count from
-the end. With ``fault``, subscripts beyond the ends set its only element, and nothing is read or written there.
+the end. Subscripts beyond the ends set ``fault[0]``, and nothing is read or written there.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
-# ruff: noqa: ANN001, ANN202
+# ruff: noqa: ANN001, ANN201, ANN202
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from portagpu import cuda
 from portagpu.dispatch.dispatcher import Dispatcher
+from portagpu.ufuncs.kernel_source import kernel_from, position
 
 
 @cuda.jit(device=True)
-def _wrapped(at, extent, fault):
+def wrapped(at, extent, fault):
     """The subscript counted from the start, -1 where there is no such element."""
     place = np.int64(at)
     if at < 0:
@@ -35,19 +35,19 @@ def gather_elements(source, index, out, fault):
     """Of arrays of one axis: ``out[i] = source[index[i]]``."""
     i = cuda.grid(1)
     if i < out.size:
-        at = _wrapped(index[i], source.size, fault)
+        at = wrapped(index[i], source.size, fault)
         if at >= 0:
             out[i] = source[at]
 
 
 @cuda.jit
-def gather(source, index, out, fault):
-    """``out[p, b, q] = source[p, index[b], q]``, for an index of one axis."""
+def gather_parts(source, index, out, fault):
+    """``out[p, b, q] = source[p, index[b], q]``."""
     i = cuda.grid(1)
     if i < out.size:
         rest, q = i // out.shape[2], i % out.shape[2]
         p, b = rest // out.shape[1], rest % out.shape[1]
-        at = _wrapped(index[b], source.shape[1], fault)
+        at = wrapped(index[b], source.shape[1], fault)
         if at >= 0:
             out[p, b, q] = source[p, at, q]
 
@@ -59,19 +59,19 @@ def gather_along(source, index, out, fault):
     if i < out.size:
         rest, q = i // out.shape[2], i % out.shape[2]
         p, b = rest // out.shape[1], rest % out.shape[1]
-        at = _wrapped(index[p, b, q], source.shape[1], fault)
+        at = wrapped(index[p, b, q], source.shape[1], fault)
         if at >= 0:
             out[p, b, q] = source[p, at, q]
 
 
 @cuda.jit
-def scatter(target, index, values, fault):
+def scatter_parts(target, index, values, fault):
     """``target[p, index[b], q] = values[p, b, q]``; which of several values for one element stays is not known."""
     i = cuda.grid(1)
     if i < values.size:
         rest, q = i // values.shape[2], i % values.shape[2]
         p, b = rest // values.shape[1], rest % values.shape[1]
-        at = _wrapped(index[b], target.shape[1], fault)
+        at = wrapped(index[b], target.shape[1], fault)
         if at >= 0:
             target[p, at, q] = values[p, b, q]
 
@@ -83,22 +83,36 @@ def scatter_along(target, index, values, fault):
     if i < values.size:
         rest, q = i // values.shape[2], i % values.shape[2]
         p, b = rest // values.shape[1], rest % values.shape[1]
-        at = _wrapped(index[p, b, q], target.shape[1], fault)
+        at = wrapped(index[p, b, q], target.shape[1], fault)
         if at >= 0:
             target[p, at, q] = values[p, b, q]
 
 
 @cache
-def joining_kernel() -> Dispatcher:
-    """``out = out * extent + index``, element by element: subscripts of several axes become those of one."""
+def joining_kernel(count: int, ndim: int) -> Dispatcher:
+    """Subscripts of ``count`` axes, in arrays of ``ndim`` axes, become those of all these axes as one.
 
-    def join(index, out, extent, fault):
-        i = cuda.grid(1)
-        if i < out.size:
-            at = _wrapped(index[i], extent, fault)
-            if at >= 0:
-                out[i] = out[i] * extent + at
-
-    kernel: Any = cuda.jit(join)
-    found: Dispatcher = kernel
-    return found
+    It takes the subscripts, the extents, the result, flat, the shape's owner and ``fault``. Where one is beyond its
+    axis the result is beyond all.
+    """
+    subscripts = [f"s{n}" for n in range(count)]
+    extents = [f"e{n}" for n in range(count)]
+    lines, at = position(ndim, "s0.shape")
+    text = [
+        f"def kernel({', '.join([*subscripts, *extents])}, out, fault):",
+        "    i = grid(1)",
+        "    if i < out.size:",
+        *lines,
+        "        total = int64(0)",
+        "        whole = int64(1)",
+        "        good = True",
+    ]
+    for subscript, extent in zip(subscripts, extents, strict=True):
+        text += [
+            f"        at = wrapped({subscript}[{at}], {extent}, fault)",
+            "        good = good and at >= 0",
+            f"        total = total * {extent} + at",
+            f"        whole = whole * {extent}",
+        ]
+    text += ["        out[i] = total if good else whole"]
+    return kernel_from(text, {"core": wrapped, "wrapped": wrapped, "int64": np.int64}, {})

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.expressions import items as items  # which registers subscripts
 from portagpu.errors import DTypeError
 from portagpu.expressions.apply import apply, apply_into
 from portagpu.runtime.arrays.numpy_dispatch import register

@@ -37,8 +37,11 @@ class Unsettled:
         self.arrays: list[weakref.ref[Any]] = []
         self._lock = threading.RLock()
 
-    def settle(self) -> None:
-        """Have all be computed. Raises what the first that fails raises; it does so again when it is read."""
+    def settle(self, but: Any = None) -> None:
+        """Have all be computed, but perhaps one, which the caller is about to compute.
+
+        Raises what the first that fails raises; it does so again when it is read.
+        """
         if _thread.depth:
             return
         with self:
@@ -47,10 +50,12 @@ class Unsettled:
             try:
                 for reference in arrays[:count]:
                     array = reference()
-                    if array is not None and array.deferred is not None:
+                    if array is not None and array is not but and array.deferred is not None:
                         array.deferred.evaluate()
             finally:  # not before: other threads that launch wait for what they must not overtake
                 del arrays[:count]
+                if but is not None and but.deferred is not None:
+                    arrays.append(weakref.ref(but))
 
     def __enter__(self) -> None:
         self._lock.acquire()
