@@ -26,6 +26,9 @@ def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | 
     Nodes on the way whose arrays the program still has are stored by the same kernel. ``into`` shares no memory with
     other operands, but may be one itself.
     """
+    alone = _alone(root) if into is None and stream is None else None
+    if alone is not None and _run_again(root, alone):
+        return
     program = Program(root, into)
     while program.smaller is not None:  # to be computed once, not for each element of the whole
         evaluate(program.smaller, stream=stream)
@@ -40,13 +43,55 @@ def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | 
         if into is not None:
             stored, targets = [root, *stored], [into, *targets]
         if targets[0].size:
-            _run(program, stored, targets, root.context, stream)
+            ready = _run(program, stored, targets, root.context, stream)
+            if alone is not None and ready is not None and len(program.arrays) + len(program.numbers) == len(alone) - 2:
+                root.context.expression_launches[alone] = ready, targets[0].layout_token
     except BaseException:
         for m in made:
             m.undo()
         raise
     for m in made:
         m.node.result = m.array
+
+
+def _alone(root: Node) -> tuple[Any, ...] | None:
+    """What tells the kernel of a node whose operands are all there, and the launch; None for other nodes."""
+    operands = root.operands
+    key: list[Any] = [root.operation, root.shape]
+    for operand in operands:
+        if type(operand) is DeviceNDArray:
+            if operand.layout_token is None:
+                return None
+            key.append((operand.layout_token, operand._shape))
+        elif type(operand) is Node:
+            return None
+        else:
+            key.append(operand.dtype)
+    if len(operands) == 2 and operands[0] is operands[1]:
+        return None
+    return tuple(key)
+
+
+def _run_again(root: Node, alone: tuple[Any, ...]) -> bool:
+    """Launch a node's kernel as it was launched for a node like it; False where there was none."""
+    context = root.context
+    found = context.expression_launches.get(alone)
+    array = None if root.array is None else root.array()
+    if found is None or array is None:
+        return False
+    ready, token = found
+    deferred, array.deferred = array.deferred, None
+    try:
+        array._buffer = context.allocate(array.size * array.itemsize)
+        done: bool = ready.again(context.default_stream, (array, *root.operands))
+    except BaseException:
+        array.deferred, array._buffer = deferred, None
+        raise
+    if done:
+        array.layout_token, root.result = token, array
+    else:
+        array.deferred, array._buffer = deferred, None
+    return done
 
 
 class _Made:
@@ -76,8 +121,11 @@ class _Made:
 
 def _run(
     program: Program, stored: list[Node], targets: list[DeviceNDArray], context: Context, stream: Stream | None
-) -> None:
-    """Launch the kernel that stores nodes to arrays, which all lie alike."""
+) -> ReadyLaunch | None:
+    """Launch the kernel that stores nodes to arrays, which all lie alike.
+
+    The launch, where it takes the operands as they are.
+    """
     target = targets[0]
     shape, size = target._shape, target.size
     key: list[Any] = [size]
@@ -100,9 +148,9 @@ def _run(
     where = context.default_stream if stream is None else stream
     launches = context.expression_launches
     known = tuple(key)
-    ready = launches.get(known)
+    ready: ReadyLaunch | None = launches.get(known)
     if ready is not None and ready.again(where, args):
-        return
+        return ready if is_flat else None
     singles = tuple(array.size == 1 and size > 1 for array in arrays)
     threads, items = _shape_of(context, targets[0].itemsize, ndim)
     kernel = kernel_of(Steps(program, stored, targets), ndim, singles, threads, items)
@@ -111,6 +159,7 @@ def _run(
     blocks = -(-size // (threads * items))
     launches[known] = ready = ReadyLaunch(kernel, (blocks, 1, 1), (threads, 1, 1), args, context)
     ready.again(where, args)
+    return ready if is_flat else None
 
 
 def _shape_of(context: Context, itemsize: int, ndim: int) -> tuple[int, int]:
