@@ -9,6 +9,7 @@ import numpy as np
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.expressions.apply import convert, put_off, taken
 from portagpu.expressions.node import Node
+from portagpu.expressions.operations import conversion, operation
 from portagpu.expressions.stores import write
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import assignable, host_array
@@ -29,7 +30,7 @@ def chosen(condition: Any, x: Any, y: Any) -> DeviceNDArray:
     operands, kinds, shape, context = taken((condition, x, y))
     dtype = np.result_type(*(_example(kind, value) for kind, value in zip(kinds[1:], (x, y), strict=True)))
     operands = tuple(_of(value, kind) for value, kind in zip(operands, (_TRUTH, dtype, dtype), strict=True))
-    return put_off(Node(context, "where", operands, (_TRUTH, dtype, dtype), dtype, shape))
+    return put_off(Node(context, operation("where", (_TRUTH, dtype, dtype), dtype), operands, shape))
 
 
 def _example(kind: Any, value: Any) -> Any:
@@ -43,7 +44,7 @@ def _of(value: Any, dtype: np.dtype[Any]) -> Any:
 def part(x: DeviceNDArray, name: str, dtype: np.dtype[Any]) -> DeviceNDArray:
     """An attribute of each element: ".real" or ".imag"."""
     operands, kinds, shape, context = taken((x,))
-    return put_off(Node(context, name, operands, (kinds[0],), dtype, shape))
+    return put_off(Node(context, operation(name, (kinds[0],), dtype), operands, shape))
 
 
 def assign(target: DeviceNDArray, value: Any, where: DeviceNDArray | None = None) -> None:
@@ -68,12 +69,12 @@ def assign(target: DeviceNDArray, value: Any, where: DeviceNDArray | None = None
     node = _converted(operand, dtype, shape, context)
     if where is not None:
         mask = where if where.deferred is None else where.deferred.node
-        node = Node(context, "where", (mask, node, target), (_TRUTH, dtype, dtype), dtype, shape)
+        node = Node(context, operation("where", (_TRUTH, dtype, dtype), dtype), (mask, node, target), shape)
     write(node, target, value if isinstance(value, DeviceNDArray) else None)
 
 
 def _converted(operand: Any, dtype: np.dtype[Any], shape: tuple[int, ...], context: Context) -> Node:
-    return Node(context, "astype", (operand,), (dtype,), dtype, shape)
+    return Node(context, conversion(dtype), (operand,), shape)
 
 
 def number_of(value: Any, dtype: np.dtype[Any]) -> Any:
