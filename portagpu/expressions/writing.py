@@ -8,11 +8,13 @@ import numpy as np
 
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.expressions.apply import convert, put_off, taken
+from portagpu.expressions.evaluation import evaluate
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion, operation
 from portagpu.expressions.stores import write
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import assignable, host_array
+from portagpu.runtime.arrays.copies import copy_strided
 from portagpu.runtime.arrays.creation import as_device_array, is_device_like, to_device
 from portagpu.runtime.execution.context import Context
 
@@ -75,6 +77,19 @@ def assign(target: DeviceNDArray, value: Any, where: DeviceNDArray | None = None
 
 def _converted(operand: Any, dtype: np.dtype[Any], shape: tuple[int, ...], context: Context) -> Node:
     return Node(context, conversion(dtype), (operand,), shape)
+
+
+def place(target: DeviceNDArray, value: DeviceNDArray) -> None:
+    """Write an array, which broadcasts, into a part of new memory: nothing that is put off reads what was there."""
+    context = target.context
+    if not target.size:
+        return
+    with context.unsettled:
+        if value.deferred is None and value.dtype == target.dtype:
+            copy_strided(value._broadcast(target.shape), target, context.default_stream)
+            return
+        operand = value if value.deferred is None else value.deferred.node
+        evaluate(_converted(operand, target.dtype, target.shape, context), into=target)
 
 
 def number_of(value: Any, dtype: np.dtype[Any]) -> Any:

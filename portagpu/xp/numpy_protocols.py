@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.expressions import items as items  # which registers subscripts
 from portagpu.errors import DTypeError
 from portagpu.expressions.apply import apply, apply_into
 from portagpu.runtime.arrays.numpy_dispatch import register
+from portagpu.xp import numpy_names as numpy_names  # which registers NumPy's other functions
 
 
 def _ufunc(ufunc: np.ufunc, *inputs: Any, out: Any = None, where: Any = True) -> Any:
