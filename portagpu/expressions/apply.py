@@ -40,7 +40,14 @@ def typed(operands: tuple[Any, ...], function: Operation) -> tuple[Any, ...]:
             break
     else:
         return operands
-    return tuple(kind.type(x) if type(x) in _PYTHON else x for x, kind in zip(operands, function.inputs, strict=True))
+    return tuple(
+        as_operand(kind.type(x)) if type(x) in _PYTHON else x for x, kind in zip(operands, function.inputs, strict=True)
+    )
+
+
+def as_operand(number: Any) -> Any:
+    """A NumPy scalar as kernels take it: truth as a byte."""
+    return np.uint8(number) if type(number) is np.bool_ else number
 
 
 def apply_into(out: DeviceNDArray, ufunc: np.ufunc, *values: Any, where: Any = None) -> DeviceNDArray:
@@ -92,7 +99,7 @@ def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tu
                 continue
             value = operand(value)
             if isinstance(value, np.generic):
-                operands.append(value)
+                operands.append(as_operand(value))
                 kinds.append(value.dtype)
                 continue
             if isinstance(value, np.ndarray):

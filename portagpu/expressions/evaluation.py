@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from portagpu.device.record import DeviceType
+from portagpu.device import DeviceType
 from portagpu.dispatch.ready import ReadyLaunch
 from portagpu.expressions.axes import broadcast_strides, joined
 from portagpu.expressions.kernels import FLAT, kernel_of

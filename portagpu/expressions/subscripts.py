@@ -21,11 +21,11 @@ from portagpu.ufuncs.operands import broadcast_shapes
 
 
 class Selected(NamedTuple):
-    """A view, of which ``count`` axes from ``first`` on are subscripted, joined as one, by ``at``."""
+    """A view, of which ``axes`` axes from ``first`` on are subscripted, joined as one, by ``at``."""
 
     view: DeviceNDArray
     first: int
-    count: int
+    axes: int
     at: Subscripts
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
-from portagpu.expressions.apply import convert, put_off, taken
+from portagpu.expressions.apply import as_operand, convert, put_off, taken
 from portagpu.expressions.evaluation import evaluate
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion, operation
@@ -40,7 +40,7 @@ def _example(kind: Any, value: Any) -> Any:
 
 
 def _of(value: Any, dtype: np.dtype[Any]) -> Any:
-    return number_of(value, dtype) if isinstance(value, int | float | complex) else value
+    return as_operand(number_of(value, dtype)) if isinstance(value, int | float | complex) else value
 
 
 def part(x: DeviceNDArray, name: str, dtype: np.dtype[Any]) -> DeviceNDArray:
@@ -63,20 +63,20 @@ def assign(target: DeviceNDArray, value: Any, where: DeviceNDArray | None = None
         if value.context is not context:
             value = to_device(value.copy_to_host(), context=context)
         value = _fitting(value, shape)
-        operand = value if value.deferred is None else value.deferred.node
+        operand = taken((value,))[0][0]
     else:
         operand = number_of(value, dtype)
     if not target.size:
         return
     node = _converted(operand, dtype, shape, context)
     if where is not None:
-        mask = where if where.deferred is None else where.deferred.node
+        mask = taken((where,))[0][0]
         node = Node(context, operation("where", (_TRUTH, dtype, dtype), dtype), (mask, node, target), shape)
     write(node, target, value if isinstance(value, DeviceNDArray) else None)
 
 
 def _converted(operand: Any, dtype: np.dtype[Any], shape: tuple[int, ...], context: Context) -> Node:
-    return Node(context, conversion(dtype), (operand,), shape)
+    return Node(context, conversion(dtype), (as_operand(operand),), shape)
 
 
 def place(target: DeviceNDArray, value: DeviceNDArray) -> None:
@@ -88,7 +88,7 @@ def place(target: DeviceNDArray, value: DeviceNDArray) -> None:
         if value.deferred is None and value.dtype == target.dtype:
             copy_strided(value._broadcast(target.shape), target, context.default_stream)
             return
-        operand = value if value.deferred is None else value.deferred.node
+        operand = taken((value,))[0][0]
         evaluate(_converted(operand, target.dtype, target.shape, context), into=target)
 
 
@@ -99,7 +99,9 @@ def number_of(value: Any, dtype: np.dtype[Any]) -> Any:
 
 def is_number(value: Any) -> bool:
     """Whether a value is a single number on the host."""
-    return isinstance(value, _NUMBERS) or (isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind != "O")
+    return isinstance(value, _NUMBERS) or (
+        isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind != "O"
+    )
 
 
 def as_source(value: Any, dtype: np.dtype[Any], context: Context) -> DeviceNDArray:

@@ -61,13 +61,13 @@ def _kernel(threads: int, dtype: np.dtype[Any]) -> Dispatcher:
                     value = values[i + k]
                     low[k] = value if value < low[k] else low[k]
                     high[k] = value if value > high[k] else high[k]
-                    bad[k] |= np.int32(value != value)  # noqa: PLR0124 - NaN
+                    bad[k] |= np.int32(value != value)
                 i += _LANES
             while i < last:
                 value = values[i]
                 low[0] = value if value < low[0] else low[0]
                 high[0] = value if value > high[0] else high[0]
-                bad[0] |= np.int32(value != value)  # noqa: PLR0124
+                bad[0] |= np.int32(value != value)
                 i += 1
             for k in cuda.unroll(range(1, _LANES)):
                 low[0] = low[k] if low[k] < low[0] else low[0]
@@ -96,13 +96,13 @@ def _kernel(threads: int, dtype: np.dtype[Any]) -> Dispatcher:
             for k in cuda.unroll(range(_ITEMS)):
                 low = held[k] if held[k] < low else low
                 high = held[k] if held[k] > high else high
-                bad = bad or held[k] != held[k]  # noqa: PLR0124
+                bad = bad or held[k] != held[k]
             i += _ITEMS * threads
         while i < last:
             value = values[i]
             low = value if value < low else low
             high = value if value > high else high
-            bad = bad or value != value  # noqa: PLR0124
+            bad = bad or value != value
             i += threads
         lows[thread] = low
         highs[thread] = high

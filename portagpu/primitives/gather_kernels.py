@@ -5,7 +5,7 @@ the end. Subscripts beyond the ends set ``fault[0]``, and nothing is read or wri
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
-# ruff: noqa: ANN001, ANN201, ANN202
+# ruff: noqa: ANN001, ANN201
 
 from __future__ import annotations
 

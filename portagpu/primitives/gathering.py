@@ -98,12 +98,11 @@ def gather(x: DeviceNDArray, first: int, count: int, at: Subscripts) -> DeviceND
             _check_extent(source)
             index = _flat(at.array)
             fault = _fault(context)
-            before, extent, behind = source.shape
-            if before == behind == 1:
+            if source.shape[0] == source.shape[2] == 1:
                 args = source._view((0, slice(None), 0)), index, out.reshape(out.size), fault
                 launch(kernels.gather_elements, out.size, None, 0, args, context)
             else:
-                whole = out.reshape(before, index.size, behind)
+                whole = out.reshape(source.shape[0], index.size, source.shape[2])
                 launch(kernels.gather_parts, out.size, None, 0, (source, index, whole, fault), context)
             if not at.known:
                 _check(fault)

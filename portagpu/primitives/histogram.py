@@ -27,7 +27,7 @@ _ERRORS = 8  # roundings of a quotient, generously: a value's, an edge's, those 
 class _Bins(NamedTuple):
     """How many bins there are, and what tells a value's: a device function and what it takes."""
 
-    count: int
+    number: int
     place: Dispatcher
     edges: DeviceNDArray
     first: Any
@@ -63,7 +63,7 @@ def histogram(
     found = _counted(flat, chosen, None if weights is None else _flat(weights))
     if density:
         widths = to_device(np.diff(edges.copy_to_host()).astype(np.float64), context=x.context)
-        found = found / widths / float(found.copy_to_host().sum())  # type: ignore[operator,assignment]
+        found = found / widths / float(found.copy_to_host().sum())  # type: ignore[operator]
     elif weights is not None and found.dtype != weights.dtype and weights.dtype.kind in "iuf":
         found = found.astype(weights.dtype)
     return found, edges
@@ -120,7 +120,7 @@ def _bins_of(x: DeviceNDArray, bins: Any, limits: Any) -> tuple[_Bins, DeviceNDA
     low, high = kind.type(host[0]), kind.type(host[-1])
     scale = kind.type(count) / (high - low)
     margin = kind.type(min(0.5, _ERRORS * count * float(np.finfo(kind).eps)))
-    return _Bins(count, kernels.place_uniform(kind.type), edges, low, high, scale, margin), edges
+    return _Bins(count, kernels.place_uniform(kind), edges, low, high, scale, margin), edges
 
 
 def _limits(x: DeviceNDArray, limits: Any) -> tuple[Any, Any]:
@@ -140,7 +140,7 @@ def _limits(x: DeviceNDArray, limits: Any) -> tuple[Any, Any]:
 def _counted(x: DeviceNDArray, bins: _Bins, weights: DeviceNDArray | None) -> DeviceNDArray:
     """Counts, int64, or sums of weights."""
     context = x.context
-    total = np.dtype(np.int32)
+    total: np.dtype[Any] = np.dtype(np.int32)
     if weights is not None:
         if weights.dtype.kind == "c":
             raise DTypeError("complex weights are missing", hint="call it for weights.real and for weights.imag")
@@ -161,18 +161,18 @@ def _piece(
     amount = kernels.one if weights is None else kernels.weight
     amounts = x if weights is None else weights
     caps = context.capabilities
-    numbers = (bins.edges, bins.count, bins.first, bins.last, bins.scale, bins.margin)
+    numbers = (bins.edges, bins.number, bins.first, bins.last, bins.scale, bins.margin)
     with context.unsettled:
-        out = device_array(bins.count, total, context=context)
+        out = device_array(bins.number, total, context=context)
         if not out.size:
             return out
         if not x.size:
             launch(kernels.clear, out.size, None, 0, (out,), context)
             return out
         if is_serial(caps):
-            rows = max(1, min(caps.compute_units, x.size // max(bins.count, 1024)))
-            parts = device_array((rows, bins.count), total, context=context)
-            kernel = kernels.serial_kernel(bins.place, amount, total.type)
+            rows = max(1, min(caps.compute_units, x.size // max(bins.number, 1024)))
+            parts = device_array((rows, bins.number), total, context=context)
+            kernel = kernels.serial_kernel(bins.place, amount, total)
             kernel[rows, 1](x, amounts, *numbers, -(-x.size // rows), parts)
             launch(kernels.add_rows, out.size, None, 0, (parts, out), context)
             return out
@@ -180,16 +180,14 @@ def _piece(
         threads = threads_of(caps)
         tile = threads * kernels.ITEMS
         blocks = max(1, min(caps.compute_units * _BLOCKS_PER_UNIT, -(-x.size // tile)))
-        share = -(-(-(-x.size // blocks)) // tile) * tile
-        capacity = max(64, 1 << (bins.count - 1).bit_length())
+        share = -(-x.size // (blocks * tile)) * tile
+        capacity = max(64, 1 << (bins.number - 1).bit_length())
         most = min(_MOST_SHARED, caps.local_memory_static) // total.itemsize
         if capacity <= most:
             copies = max(1, min(_MOST_COPIES, most // 2 // capacity))
-            kernel = kernels.shared_kernel(
-                bins.place, amount, threads, capacity, copies, x.dtype.type, total.type
-            )
+            kernel = kernels.shared_kernel(bins.place, amount, threads, capacity, copies, x.dtype, total)
         else:
-            kernel = kernels.atomic_kernel(bins.place, amount, threads, total.type)
+            kernel = kernels.atomic_kernel(bins.place, amount, threads, total)
         kernel[blocks, threads](x, amounts, *numbers, share, out)
     return out
 

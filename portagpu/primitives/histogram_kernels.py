@@ -23,11 +23,12 @@ _WARP = 32
 
 
 @cache
-def place_uniform(kind: Any) -> Dispatcher:
+def place_uniform(dtype: np.dtype[Any]) -> Dispatcher:
     """The bin of a value among bins of one width, -1 outside: exactly the one whose edges are around it.
 
     The quotient tells it but near an edge, within ``margin`` of a bin's width, where edges are looked at.
     """
+    kind = dtype.type
 
     def place(value, edges, bins, first, last, scale, margin):
         x = kind(value)
@@ -81,10 +82,11 @@ def weight(weights, i):
 
 @cache
 def shared_kernel(
-    place: Dispatcher, amount: Dispatcher, threads: int, capacity: int, copies: int, dtype: Any, total: Any
+    place: Dispatcher, amount: Dispatcher, threads: int, capacity: int, copies: int, dtype: Any, total: np.dtype[Any]
 ) -> Dispatcher:
     """Blocks count in ``copies`` of ``capacity`` bins in shared memory, and add these to ``out``."""
     cells = capacity * copies
+    number = total.type
 
     def count(values, weights, edges, bins, first, last, scale, margin, share, out):
         counts = cuda.shared.array(cells, total)
@@ -103,12 +105,12 @@ def shared_kernel(
             for k in cuda.unroll(range(ITEMS)):
                 at = place(held[k], edges, bins, first, last, scale, margin)
                 if at >= 0:
-                    cuda.atomic.add(counts, own + at, total(amount(weights, i + k * threads)))
+                    cuda.atomic.add(counts, own + at, number(amount(weights, i + k * threads)))
             i += ITEMS * threads
         while i < end:
             at = place(values[i], edges, bins, first, last, scale, margin)
             if at >= 0:
-                cuda.atomic.add(counts, own + at, total(amount(weights, i)))
+                cuda.atomic.add(counts, own + at, number(amount(weights, i)))
             i += threads
         cuda.syncthreads()
         for cell in range(thread, bins, threads):
@@ -122,8 +124,9 @@ def shared_kernel(
 
 
 @cache
-def atomic_kernel(place: Dispatcher, amount: Dispatcher, threads: int, total: Any) -> Dispatcher:
+def atomic_kernel(place: Dispatcher, amount: Dispatcher, threads: int, total: np.dtype[Any]) -> Dispatcher:
     """All threads count in ``out``: for more bins than shared memory has room for."""
+    number = total.type
 
     def count(values, weights, edges, bins, first, last, scale, margin, share, out):
         begin = cuda.blockIdx.x * share
@@ -132,15 +135,16 @@ def atomic_kernel(place: Dispatcher, amount: Dispatcher, threads: int, total: An
         while i < end:
             at = place(values[i], edges, bins, first, last, scale, margin)
             if at >= 0:
-                cuda.atomic.add(out, at, total(amount(weights, i)))
+                cuda.atomic.add(out, at, number(amount(weights, i)))
             i += threads
 
     return cuda.jit(count)
 
 
 @cache
-def serial_kernel(place: Dispatcher, amount: Dispatcher, total: Any) -> Dispatcher:
+def serial_kernel(place: Dispatcher, amount: Dispatcher, total: np.dtype[Any]) -> Dispatcher:
     """Each block, of one thread, counts in a row of ``out`` of its own."""
+    number = total.type
 
     def count(values, weights, edges, bins, first, last, scale, margin, share, out):
         row = cuda.blockIdx.x
@@ -150,7 +154,7 @@ def serial_kernel(place: Dispatcher, amount: Dispatcher, total: Any) -> Dispatch
         for i in range(begin, min(begin + share, values.size)):
             at = place(values[i], edges, bins, first, last, scale, margin)
             if at >= 0:
-                out[row, at] += total(amount(weights, i))
+                out[row, at] += number(amount(weights, i))
 
     return cuda.jit(count)
 

@@ -11,7 +11,7 @@ import numpy as np
 from portagpu.cuda.interchange import from_dlpack as _from_dlpack
 from portagpu.device import DeviceRecord, find_device
 from portagpu.errors import ArgumentTypeError, DTypeError, MemoryNotSharedError, ShapeError
-from portagpu.expressions.apply import convert
+from portagpu.expressions.apply import apply, convert
 from portagpu.expressions.writing import chosen, filled
 from portagpu.primitives.sequences import band, steps, whole_steps
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -57,9 +57,7 @@ def default_float(context: Context) -> np.dtype[Any]:
     return np.dtype(np.float64 if context.capabilities.fp64 else np.float32)
 
 
-def arange(
-    start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None
-) -> DeviceNDArray:
+def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
     """``start``, ``start + step`` ... before ``stop``: of int64 for whole numbers, else of the default float dtype."""
     if stop is None:
         start, stop = 0, start
@@ -100,8 +98,7 @@ def linspace(
     step = (last - first) / number(gaps) if gaps > 0 else last - first
     made = steps(num, first, step, computed, context, stop=last if endpoint and num > 1 else None)
     if kind.kind in "iu":
-        from_below = np.floor(made)
-        return convert(from_below, kind)
+        return convert(apply(np.floor, made), kind)
     return made if kind == computed else convert(made, kind)
 
 
@@ -123,7 +120,8 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
             if copy is False:
                 raise MemoryNotSharedError(f"{obj.dtype} becomes {kind} only by a copy", hint="leave copy=False away")
             return astype(obj, kind)
-        return obj.copy() if copy else obj
+        found: DeviceNDArray = obj.copy() if copy else obj
+        return found
     if copy is False:
         raise MemoryNotSharedError("host memory becomes a device array only by a copy", hint="leave copy=False away")
     context = context_for(device)
@@ -147,8 +145,7 @@ def _is_of_python(obj: Any) -> bool:
 
 def _has_device_arrays(obj: Any) -> bool:
     return any(
-        isinstance(item, DeviceNDArray) or (isinstance(item, list | tuple) and _has_device_arrays(item))
-        for item in obj
+        isinstance(item, DeviceNDArray) or (isinstance(item, list | tuple) and _has_device_arrays(item)) for item in obj
     )
 
 

@@ -87,7 +87,9 @@ def _at(indices: Any, extent: int, x: DeviceNDArray, mode: str) -> Subscripts:
 
 def _along(x: DeviceNDArray, indices: Any, axis: int) -> tuple[DeviceNDArray, Subscripts]:
     """Array and subscripts with the same extents along all axes but one."""
-    where = Subscripts.of(indices if isinstance(indices, DeviceNDArray) else np.asarray(indices), x.shape[axis], x.context)
+    where = Subscripts.of(
+        indices if isinstance(indices, DeviceNDArray) else np.asarray(indices), x.shape[axis], x.context
+    )
     if where.array.ndim != x.ndim:
         raise ShapeError(f"indices of {where.array.ndim} axes are not for an array of {x.ndim}")
     own = (*x.shape[:axis], 1, *x.shape[axis + 1 :])

@@ -13,6 +13,7 @@ from portagpu.primitives.gathering import Subscripts, gather, normal_axis
 from portagpu.primitives.repeats import numbers_of_repeats
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
+from portagpu.runtime.arrays.numpy_dispatch import call
 from portagpu.ufuncs.operands import broadcast_shapes
 
 __all__ = [
@@ -87,7 +88,7 @@ def unstack(x: DeviceNDArray, /, *, axis: int = 0) -> tuple[DeviceNDArray, ...]:
 
 def expand_dims(x: DeviceNDArray, /, *, axis: Any = 0) -> DeviceNDArray:
     """A view with new axes of one element."""
-    found: DeviceNDArray = np.expand_dims(x, axis)  # type: ignore[arg-type,assignment]
+    found: DeviceNDArray = call("expand_dims", x, axis)
     return found
 
 
@@ -105,7 +106,7 @@ def permute_dims(x: DeviceNDArray, /, axes: tuple[int, ...]) -> DeviceNDArray:
 
 def moveaxis(x: DeviceNDArray, source: Any, destination: Any, /) -> DeviceNDArray:
     """A view with some axes in other places."""
-    found: DeviceNDArray = np.moveaxis(x, source, destination)  # type: ignore[arg-type,assignment]
+    found: DeviceNDArray = call("moveaxis", x, source, destination)
     return found
 
 
@@ -151,7 +152,9 @@ def _rolled(shape: tuple[int, ...], shifts: list[int]) -> list[tuple[tuple[slice
     pairs: list[tuple[tuple[slice, ...], tuple[slice, ...]]] = [((), ())]
     for extent, shift in zip(shape, shifts, strict=True):
         by = shift % extent if extent else 0
-        parts = [(slice(by, None), slice(None, extent - by))] + ([(slice(None, by), slice(extent - by, None))] * (by > 0))
+        parts = [(slice(by, None), slice(None, extent - by))] + (
+            [(slice(None, by), slice(extent - by, None))] * (by > 0)
+        )
         pairs = [((*t, a), (*s, b)) for t, s in pairs for a, b in parts]
     return pairs
 

@@ -32,7 +32,9 @@ def _into(found: DeviceNDArray, out: Any) -> Any:
 
 
 def _like(value: Any) -> Callable[..., DeviceNDArray]:
-    def function(a: Any, *given: Any, dtype: Any = None, order: str = "K", shape: Any = None, device: Any = None) -> Any:
+    def function(
+        a: Any, *given: Any, dtype: Any = None, order: str = "K", shape: Any = None, device: Any = None
+    ) -> Any:
         number, *rest = (*given, dtype) if value is None else (value, *given, dtype)
         kind = rest[0] if rest[0] is not None else a.dtype
         return creation.full(a.shape if shape is None else shape, number, dtype=kind, device=device or a.context)
@@ -43,9 +45,7 @@ def _like(value: Any) -> Callable[..., DeviceNDArray]:
 _OF_LIKE = _words("dtype order shape device fill_value")
 register("zeros_like", _like(0), _OF_LIKE)
 register("ones_like", _like(1), _OF_LIKE)
-register(
-    "full_like", lambda a, fill_value, *rest, **options: _like(None)(a, fill_value, *rest, **options), _OF_LIKE
-)
+register("full_like", lambda a, fill_value, *rest, **options: _like(None)(a, fill_value, *rest, **options), _OF_LIKE)
 register("astype", lambda x, dtype, *, copy=True: _astype(x, dtype, copy=copy), _words("copy"))
 register("tril", lambda m, k=0: creation.tril(m, k=k), _words("k"))
 register("triu", lambda m, k=0: creation.triu(m, k=k), _words("k"))
@@ -165,7 +165,7 @@ register("argwhere", searching.argwhere, frozenset())
 
 def _extract(condition: Any, arr: DeviceNDArray) -> DeviceNDArray:
     mask = creation.asarray(condition, device=arr.context).ravel()
-    found: DeviceNDArray = arr.ravel()[mask if mask.dtype == np.bool_ else mask != 0]
+    found: DeviceNDArray = arr.ravel()[mask if mask.dtype == np.bool_ else apply(np.not_equal, mask, 0)]
     return found
 
 

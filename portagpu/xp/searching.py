@@ -23,7 +23,8 @@ def where(condition: Any, x1: Any, x2: Any, /) -> DeviceNDArray:
 def argwhere(x: DeviceNDArray) -> DeviceNDArray:
     """The subscripts of the elements that are not 0, a row for each. See `numpy.argwhere`."""
     if not x.ndim:
-        return argwhere(x.reshape(1))[:, :0]
+        x = x.reshape(1)
+        return stack(nonzero(x), axis=1)._view((slice(None), slice(0)))
     found: DeviceNDArray = stack(nonzero(x), axis=1)
     return found
 
@@ -31,5 +32,3 @@ def argwhere(x: DeviceNDArray) -> DeviceNDArray:
 def numpys_where(condition: Any, *choices: Any) -> Any:
     """`numpy.where`: with one argument `nonzero`."""
     return where(condition, *choices) if choices else nonzero(asarray(condition))
-
-

@@ -79,7 +79,7 @@ class ArrayElements:
                 at = np.unravel_index(number % self.size, self.shape)
             if len(at) != self.ndim:
                 raise ShapeError(f"an array of shape {self.shape} has no item{place}")
-            return self._derive(self._shadow()[(*at, ...)], self._shadow())._only("item()")
+            return self._derive(self._shadow()[tuple(at) + (Ellipsis,)], self._shadow())._only("item()")
         except (IndexError, ValueError, TypeError) as error:
             kind = OutOfBoundsError if isinstance(error, IndexError) else ShapeError
             raise kind(f"an array of shape {self.shape} has no item{place}: {error}") from None
