@@ -10,25 +10,25 @@ from hypothesis import strategies as st
 from portagpu import cuda, errors
 
 X = np.random.default_rng(0).random((5, 6, 7)).astype(np.float32)
-ONE = np.array([0, -1, 2])
-TWO = np.array([[1], [3]])
+AT = np.array([0, -1, 2])
+COLUMN = np.array([[1], [3]])
 KEYS = [
     *(
-        ONE,
-        TWO,
-        (ONE,),
-        np.s_[:, ONE],
-        np.s_[ONE, :, ONE],
-        (ONE, ONE),
-        (ONE, None, ONE),
-        (..., ONE),
-        np.s_[0, :, ONE],
-        np.s_[:, 0, ONE],
+        AT,
+        COLUMN,
+        (AT,),
+        np.s_[:, AT],
+        np.s_[AT, :, AT],
+        (AT, AT),
+        (AT, None, AT),
+        (..., AT),
+        np.s_[0, :, AT],
+        np.s_[:, 0, AT],
     ),
-    *((TWO, ONE), np.s_[TWO, 1:3, ONE], np.s_[::-1, ONE], (None, ONE, None), (ONE, 1, 2), np.s_[ONE, ..., 1]),
+    *((COLUMN, AT), np.s_[COLUMN, 1:3, AT], np.s_[::-1, AT], (None, AT, None), (AT, 1, 2), np.s_[AT, ..., 1]),
     *(X[:, :, 0] > 0.5, X > 0.5, (X[:, :, 0] > 0.5, 2), (X[:, :, 0] > 0.5, np.s_[1:5:2]), (..., X[0, 0] > 0.3)),
-    *(np.s_[:, np.arange(6) > 2], True, False, (True, ONE), np.bool_(True)),
-    *([0, 1], ([0, 1], [2, 3]), [], np.zeros((0, 3), int), ONE[:1].astype(np.uint8), [[True] * 6] * 5),
+    *(np.s_[:, np.arange(6) > 2], True, False, (True, AT), np.bool_(True)),
+    *([0, 1], ([0, 1], [2, 3]), [], np.zeros((0, 3), int), AT[:1].astype(np.uint8), [[True] * 6] * 5),
 ]
 VIEWS = [lambda x: x, lambda x: x.transpose(2, 0, 1), lambda x: x[::-1, :, ::2]]
 
@@ -87,8 +87,8 @@ def test_random_keys(device, shape, data):
 def test_dtypes(device, dtype):
     x = (np.arange(24) % 5).astype(dtype).reshape(4, 6)
     d = cuda.to_device(x)
-    np.testing.assert_array_equal(d[ONE].copy_to_host(), x[ONE])
-    np.testing.assert_array_equal(d[:, cuda.to_device(ONE)].copy_to_host(), x[:, ONE])
+    np.testing.assert_array_equal(d[AT].copy_to_host(), x[AT])
+    np.testing.assert_array_equal(d[:, cuda.to_device(AT)].copy_to_host(), x[:, AT])
     mask = x == 1
     np.testing.assert_array_equal(d[cuda.to_device(mask)].copy_to_host(), x[mask])
     d[cuda.to_device(mask)] = 0
@@ -102,20 +102,20 @@ def test_out_of_bounds(device):
         with pytest.raises(IndexError, match="out of bounds"):
             d[key]
     with pytest.raises(errors.OutOfBoundsError, match="out of bounds"):
-        d[ONE, cuda.to_device(np.array([0, 6, 0]))]
+        d[AT, cuda.to_device(np.array([0, 6, 0]))]
     with pytest.raises(IndexError, match="out of bounds"):
         d[cuda.to_device(np.array([5]))] = 1
-    np.testing.assert_array_equal(d[cuda.to_device(ONE)].copy_to_host(), X[ONE])  # the fault is forgotten
+    np.testing.assert_array_equal(d[cuda.to_device(AT)].copy_to_host(), X[AT])  # the fault is forgotten
     with pytest.raises(IndexError, match="bools of shape"):
         d[cuda.to_device(np.ones(4, bool))]
     with pytest.raises(IndexError, match="too many"):
-        d[ONE, ONE, ONE, ONE]
+        d[AT, AT, AT, AT]
     with pytest.raises(errors.ArgumentTypeError, match="float64"):
         d[np.array([1.5])]
     with pytest.raises(errors.ShapeError):
-        d[ONE] = cuda.to_device(np.zeros(3))[:2]
+        d[AT] = cuda.to_device(np.zeros(3))[:2]
     with pytest.raises(errors.ArgumentTypeError, match="read-only"):
-        d.as_readonly()[ONE] = 0
+        d.as_readonly()[AT] = 0
 
 
 def test_an_ellipsis_makes_a_view(device):

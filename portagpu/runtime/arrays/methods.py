@@ -28,6 +28,7 @@ class ArrayElements:
     ravel: Callable[..., Any]
     _derive: Any
     _shadow: Any
+    _only: Any
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -79,13 +80,10 @@ class ArrayElements:
                 at = np.unravel_index(number % self.size, self.shape)
             if len(at) != self.ndim:
                 raise ShapeError(f"an array of shape {self.shape} has no item{place}")
-            return self._derive(self._shadow()[tuple(at) + (Ellipsis,)], self._shadow())._only("item()")
+            return self._derive(self._shadow()[(*tuple(at), Ellipsis)], self._shadow())._only("item()")
         except (IndexError, ValueError, TypeError) as error:
             kind = OutOfBoundsError if isinstance(error, IndexError) else ShapeError
             raise kind(f"an array of shape {self.shape} has no item{place}: {error}") from None
-
-    def _only(self, what: str) -> Any:
-        raise NotImplementedError
 
     def tolist(self) -> Any:
         """The elements on the host, as nested lists of Python numbers."""
