@@ -41,6 +41,10 @@ def mask_of(x: DeviceNDArray, key: Any) -> DeviceNDArray | None:
 
 def selected(x: DeviceNDArray, key: Any) -> Selected:
     """What a key with arrays selects. Raises `OutOfBoundsError`, `ShapeError`, `ArgumentTypeError`."""
+    if not isinstance(key, tuple) and x.ndim:
+        only = _item(key)
+        if isinstance(only, np.ndarray | DeviceNDArray) and only.dtype != np.bool_:
+            return Selected(x, 0, 1, Subscripts.of(only, x.shape[0], x.context))
     items = _expanded([_item(item) for item in (key if isinstance(key, tuple) else (key,))], x.ndim)
     basic: list[Any] = []  # subscripts of the view
     is_array: list[bool] = []  # of each axis of the view

@@ -19,6 +19,7 @@ from portagpu.runtime.arrays.creation import as_device_array, is_device_like, to
 from portagpu.runtime.execution.context import Context
 
 _TRUTH = np.dtype(bool)
+_EASY: dict[type, str] = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}  # kinds that hold them
 _NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 
 
@@ -94,6 +95,11 @@ def place(target: DeviceNDArray, value: DeviceNDArray) -> None:
 
 def number_of(value: Any, dtype: np.dtype[Any]) -> Any:
     """A number as a NumPy scalar of a dtype. Raises `DTypeError` for one that the dtype cannot hold."""
+    if type(value) in _EASY and dtype.kind in _EASY[type(value)]:
+        try:
+            return dtype.type(value)
+        except OverflowError as error:
+            raise DTypeError(f"cannot assign this {type(value).__name__} to {dtype}: {error}") from error
     return assignable(value, dtype, ())[()]
 
 

@@ -26,26 +26,26 @@ _LANES = 16  # counts that a CPU's thread keeps, for vectors of that many lanes
 
 
 @cuda.jit(device=True)
-def keep_value(values, out, i, place):
+def value_of(values, i):
     """What is selected are elements."""
-    out[place] = values[i]
+    return values[i]
 
 
 @cuda.jit(device=True)
-def keep_index(values, out, i, place):
+def number_of(values, i):
     """What is selected are the elements' numbers."""
-    out[place] = i
+    return np.int64(i)
 
 
 @cuda.jit(device=True)
-def leave(values, out, i, place):
+def drop(out, place, value):
     """Elements without a flag go nowhere."""
 
 
 @cuda.jit(device=True)
-def keep_behind(values, out, i, place):
+def keep(out, place, value):
     """Elements without a flag follow those with one."""
-    out[place] = values[i]
+    out[place] = value
 
 
 @cache
@@ -83,10 +83,10 @@ def counting_kernel(threads: int) -> Dispatcher:
         i = first + thread
         while i + (ITEMS - 1) * threads < last:
             for k in cuda.unroll(range(ITEMS)):
-                total += np.int32(flags[i + k * threads])
+                total += cuda.popc(np.uint32(flags[i + k * threads]))
             i += ITEMS * threads
         while i < last:
-            total += np.int32(flags[i])
+            total += cuda.popc(np.uint32(flags[i]))
             i += threads
         sums[thread] = total
         cuda.syncthreads()
@@ -137,13 +137,14 @@ def places_kernel(threads: int) -> Dispatcher:
 
 
 @cache
-def moving_kernel(threads: int, keep: Any, drop: Any) -> Dispatcher:
-    """``keep`` and ``drop`` get each element with a flag, or without, and its place in the order of its kind.
+def moving_kernel(threads: int, fetch: Dispatcher, rest: Dispatcher, dtype: np.dtype[Any]) -> Dispatcher:
+    """What ``fetch`` gets of each element, of ``dtype``, goes to its place: behind all of its kind before it.
 
-    The places of elements without a flag begin behind all with one.
+    ``rest`` gets those without a flag, whose places begin behind all with one. The end of ``places`` becomes the number
+    of flags that are set: where there is one block, nobody needs to know it before.
     """
     if threads == 1:
-        return _serial(keep) if drop is leave else _serial_partition(keep, drop)
+        return _serial(fetch, rest)
     warps = threads // _WARP
     rows = ITEMS * warps
     rows_of_lane = (rows + _WARP - 1) // _WARP
@@ -151,22 +152,33 @@ def moving_kernel(threads: int, keep: Any, drop: Any) -> Dispatcher:
 
     def move(flags, places, values, out, share):
         counts = cuda.shared.array(rows + 1, np.int32)
+        held = cuda.local.array(ITEMS, dtype)
         words = cuda.local.array(ITEMS, np.uint32)
         thread = cuda.threadIdx.x
         lane, warp = thread % _WARP, thread // _WARP
         below = (np.uint32(1) << np.uint32(lane)) - np.uint32(1)
         first = cuda.blockIdx.x * share
         last = min(first + share, flags.size)
-        start = places[cuda.blockIdx.x]
+        start = np.int64(0)
         behind = places[places.size - 1]
+        if cuda.gridDim.x > 1:
+            start = places[cuda.blockIdx.x]
         begin = first
         while begin < last:
+            if begin + tile <= last:  # all loads before all that waits for them
+                for k in cuda.unroll(range(ITEMS)):
+                    words[k] = np.uint32(flags[begin + k * threads + thread])
+                for k in cuda.unroll(range(ITEMS)):
+                    held[k] = fetch(values, begin + k * threads + thread)
+            else:
+                for k in cuda.unroll(range(ITEMS)):
+                    i = begin + k * threads + thread
+                    words[k] = 0
+                    if i < last:
+                        words[k] = np.uint32(flags[i])
+                        held[k] = fetch(values, i)
             for k in cuda.unroll(range(ITEMS)):
-                i = begin + k * threads + thread
-                is_set = False
-                if i < last:
-                    is_set = flags[i] != 0
-                words[k] = np.uint32(cuda.ballot_sync(_ALL, is_set))
+                words[k] = np.uint32(cuda.ballot_sync(_ALL, words[k] != 0))
                 if lane == 0:
                     counts[k * warps + warp] = cuda.popc(words[k])
             cuda.syncthreads()
@@ -192,43 +204,53 @@ def moving_kernel(threads: int, keep: Any, drop: Any) -> Dispatcher:
                     counts[rows] = running
             cuda.syncthreads()
             for k in cuda.unroll(range(ITEMS)):
-                i = begin + k * threads + thread
-                if i < last:
-                    before = start + counts[k * warps + warp] + cuda.popc(words[k] & below)
-                    if words[k] >> np.uint32(lane) & np.uint32(1):
-                        keep(values, out, i, before)
-                    else:
-                        drop(values, out, i, behind + i - before)
+                before = start + counts[k * warps + warp] + cuda.popc(words[k] & below)
+                if words[k] >> np.uint32(lane) & np.uint32(1):
+                    out[before] = held[k]
+                else:
+                    i = begin + k * threads + thread
+                    if i < last:
+                        rest(out, behind + i - before, held[k])
             start += counts[rows]
             begin += tile
             cuda.syncthreads()
+        if thread == 0 and last == flags.size:
+            places[places.size - 1] = start
 
     return cuda.jit(move)
 
 
-def _serial(keep: Any) -> Dispatcher:
+def _serial(fetch: Dispatcher, rest: Dispatcher) -> Dispatcher:
+    if rest is keep:
+
+        def part_serially(flags, places, values, out, share):
+            first = cuda.blockIdx.x * share
+            place = places[cuda.blockIdx.x]
+            behind = places[places.size - 1]
+            for i in range(first, min(first + share, flags.size)):
+                if flags[i]:
+                    out[place] = fetch(values, i)
+                    place += 1
+                else:
+                    rest(out, behind + i - place, fetch(values, i))
+
+        return cuda.jit(part_serially)
+
     def move_serially(flags, places, values, out, share):
         i = cuda.blockIdx.x * share
-        place = places[cuda.blockIdx.x]
-        end = places[cuda.blockIdx.x + 1]
-        while place < end:  # no branch that a processor must guess: what has no flag is overwritten
-            keep(values, out, i, place)
-            place += np.int64(flags[i])
-            i += 1
+        if cuda.gridDim.x == 1:
+            place = np.int64(0)
+            while i < flags.size:
+                out[place] = fetch(values, i)
+                place += np.int64(flags[i])
+                i += 1
+            places[places.size - 1] = place
+        else:
+            place = places[cuda.blockIdx.x]
+            end = places[cuda.blockIdx.x + 1]
+            while place < end:  # no branch that a processor must guess: what has no flag is overwritten
+                out[place] = fetch(values, i)
+                place += np.int64(flags[i])
+                i += 1
 
     return cuda.jit(move_serially)
-
-
-def _serial_partition(keep: Any, drop: Any) -> Dispatcher:
-    def part_serially(flags, places, values, out, share):
-        first = cuda.blockIdx.x * share
-        place = places[cuda.blockIdx.x]
-        behind = places[places.size - 1]
-        for i in range(first, min(first + share, flags.size)):
-            if flags[i]:
-                keep(values, out, i, place)
-                place += 1
-            else:
-                drop(values, out, i, behind + i - place)
-
-    return cuda.jit(part_serially)

@@ -17,6 +17,9 @@ from portagpu import cuda
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.ufuncs.kernel_source import kernel_from, position
 
+SEVERAL = 4
+"""Elements that a thread of a GPU gathers at once."""
+
 
 @cuda.jit(device=True)
 def wrapped(at, extent, fault):
@@ -38,6 +41,36 @@ def gather_elements(source, index, out, fault):
         at = wrapped(index[i], source.size, fault)
         if at >= 0:
             out[i] = source[at]
+
+
+@cuda.jit
+def gather_several(source, index, out, fault):
+    """The same with `SEVERAL` elements of a thread, whose loads are on their way at once."""
+    places = cuda.local.array(SEVERAL, np.int64)
+    thread, threads = cuda.threadIdx.x, cuda.blockDim.x
+    begin = cuda.blockIdx.x * threads * SEVERAL + thread
+    if begin + (SEVERAL - 1) * threads < out.size:
+        for k in cuda.unroll(range(SEVERAL)):
+            places[k] = np.int64(index[begin + k * threads])
+        for k in cuda.unroll(range(SEVERAL)):
+            places[k] = wrapped(places[k], source.size, fault)
+        for k in cuda.unroll(range(SEVERAL)):
+            out[begin + k * threads] = source[max(places[k], 0)]
+    else:
+        for i in range(begin, out.size, threads):
+            out[i] = source[max(wrapped(index[i], source.size, fault), 0)]
+
+
+@cuda.jit
+def gather_rows(source, index, out, extent, fault):
+    """As `gather_parts` of one axis before, of arrays without gaps, all flat: rows of ``out.size // index.size``."""
+    i = cuda.grid(1)
+    if i < out.size:
+        behind = out.size // index.size
+        b, q = i // behind, i % behind
+        at = wrapped(index[b], extent, fault)
+        if at >= 0:
+            out[i] = source[at * behind + q]
 
 
 @cuda.jit

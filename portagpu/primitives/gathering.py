@@ -14,10 +14,14 @@ import numpy as np
 
 from portagpu.errors import ArgumentTypeError, OutOfBoundsError, ShapeError
 from portagpu.primitives import gather_kernels as kernels
-from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.primitives.flat import flat, new, uploaded
+from portagpu.primitives.shares import is_serial
+from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
 from portagpu.ufuncs.kernel_source import launch
+
+_MANY = 2**16  # elements for which threads are enough if each gathers several
 
 
 class Subscripts:
@@ -46,7 +50,7 @@ class Subscripts:
             if low < -extent or high >= extent:
                 wrong = low if low < -extent else high
                 raise OutOfBoundsError(f"index {wrong} is out of bounds for an axis of {extent} elements")
-        return cls(to_device(values, context=context), known=True)
+        return cls(uploaded(values, context), known=True)
 
 
 def joined(parts: Sequence[Subscripts], extents: Sequence[int], shape: tuple[int, ...]) -> Subscripts:
@@ -56,7 +60,7 @@ def joined(parts: Sequence[Subscripts], extents: Sequence[int], shape: tuple[int
     context = parts[0].array.context
     known = all(part.known for part in parts)
     with context.unsettled:
-        out = device_array(shape, np.int64, context=context)
+        out = new(shape, np.dtype(np.int64), context)
         if out.size:
             if 0 in extents:
                 raise OutOfBoundsError(f"an axis without elements has none at any index (extents {tuple(extents)})")
@@ -90,23 +94,38 @@ def gather(x: DeviceNDArray, first: int, count: int, at: Subscripts) -> DeviceND
     Raises `OutOfBoundsError`.
     """
     context = x.context
-    source, _ = _as_three(x, first, count)
     with context.unsettled:
-        shape = (*x.shape[:first], *at.array.shape, *x.shape[first + count :])
-        out = device_array(shape, x.dtype, context=context)
-        if out.size:
-            _check_extent(source)
-            index = _flat(at.array)
-            fault = _fault(context)
-            if source.shape[0] == source.shape[2] == 1:
-                args = source._view((0, slice(None), 0)), index, out.reshape(out.size), fault
-                launch(kernels.gather_elements, out.size, None, 0, args, context)
-            else:
-                whole = out.reshape(source.shape[0], index.size, source.shape[2])
-                launch(kernels.gather_parts, out.size, None, 0, (source, index, whole, fault), context)
-            if not at.known:
-                _check(fault)
+        out = new((*x.shape[:first], *at.array.shape, *x.shape[first + count :]), x.dtype, context)
+        if not out.size:
+            return out
+        if first or x.layout != "C":
+            _gather_parts(x, first, count, at, out)
+            return out
+        extent = math.prod(x.shape[:count])
+        _check_extent(extent)
+        source, index, target, fault = flat(x), flat(at.array), flat(out), _fault(context)
+        if out.size != index.size:
+            launch(kernels.gather_rows, out.size, None, 0, (source, index, target, extent, fault), context)
+        elif is_serial(context.capabilities) or out.size < _MANY:
+            launch(kernels.gather_elements, out.size, None, 0, (source, index, target, fault), context)
+        else:
+            threads = -(-out.size // kernels.SEVERAL)
+            launch(kernels.gather_several, threads, None, 0, (source, index, target, fault), context)
+        if not at.known:
+            _check(fault)
     return out
+
+
+def _gather_parts(x: DeviceNDArray, first: int, count: int, at: Subscripts, out: DeviceNDArray) -> None:
+    context = x.context
+    source, _ = _as_three(x, first, count)
+    _check_extent(source.shape[1])
+    index = flat(at.array)
+    fault = _fault(context)
+    whole = out.reshape(source.shape[0], index.size, source.shape[2])
+    launch(kernels.gather_parts, out.size, None, 0, (source, index, whole, fault), context)
+    if not at.known:
+        _check(fault)
 
 
 def scatter(x: DeviceNDArray, first: int, count: int, at: Subscripts, values: DeviceNDArray) -> None:
@@ -122,8 +141,8 @@ def scatter(x: DeviceNDArray, first: int, count: int, at: Subscripts, values: De
     if not given.size:
         return
     target, whole = _as_three(x, first, count)
-    _check_extent(target)
-    index = _flat(at.array)
+    _check_extent(target.shape[1])
+    index = flat(at.array)
     three = (target.shape[0], index.size, target.shape[2])
     source = _reshaped(given, three)
     fault = _fault(context)
@@ -139,9 +158,9 @@ def gather_along(x: DeviceNDArray, axis: int, at: Subscripts) -> DeviceNDArray:
     context = x.context
     source, _ = _as_three(x, axis, 1)
     with context.unsettled:
-        out = device_array(at.array.shape, x.dtype, context=context)
+        out = new(at.array.shape, x.dtype, context)
         if out.size:
-            _check_extent(source)
+            _check_extent(source.shape[1])
             three = (source.shape[0], at.array.shape[axis], source.shape[2])
             fault = _fault(context)
             args = source, _reshaped(at.array, three), out.reshape(three), fault
@@ -158,7 +177,7 @@ def scatter_along(x: DeviceNDArray, axis: int, at: Subscripts, values: DeviceNDA
     if not at.array.size:
         return
     target, whole = _as_three(x, axis, 1)
-    _check_extent(target)
+    _check_extent(target.shape[1])
     three = (target.shape[0], at.array.shape[axis], target.shape[2])
     source, index = _reshaped(values._broadcast(at.array.shape), three), _reshaped(at.array, three)
     fault = _fault(x.context)
@@ -176,12 +195,8 @@ def _reshaped(x: DeviceNDArray, shape: tuple[int, ...]) -> DeviceNDArray:
         return x.copy().reshape(shape)
 
 
-def _flat(x: DeviceNDArray) -> DeviceNDArray:
-    return _reshaped(x, (x.size,))
-
-
-def _check_extent(three: DeviceNDArray) -> None:
-    if not three.shape[1]:
+def _check_extent(extent: int) -> None:
+    if not extent:
         raise OutOfBoundsError("an axis without elements has none at any index")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, NotContiguousError, ShapeError
 from portagpu.expressions.writing import place
 from portagpu.primitives.gathering import Subscripts, gather, normal_axis
+from portagpu.primitives.joining import fits, join
 from portagpu.primitives.repeats import numbers_of_repeats
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
@@ -60,6 +62,10 @@ def concat(arrays: Sequence[DeviceNDArray], /, *, axis: int | None = 0) -> Devic
             raise ShapeError(f"arrays of shapes {first.shape} and {x.shape} cannot be joined along axis {at}")
     total = sum(x.shape[at] for x in parts)
     out = _new((*first.shape[:at], total, *first.shape[at + 1 :]), parts)
+    filled = [x for x in parts if x.size]
+    if fits(filled, out):
+        join(filled, [math.prod(x.shape[at:]) for x in filled], out)
+        return out
     start = 0
     for x in parts:
         place(out._view((slice(None),) * at + (slice(start, start + x.shape[at]),)), x)
@@ -75,6 +81,9 @@ def stack(arrays: Sequence[DeviceNDArray], /, *, axis: int = 0) -> DeviceNDArray
         raise ShapeError("arrays that are stacked have one shape", hint="use concat")
     at = normal_axis(axis, len(shape) + 1)
     out = _new((*shape[:at], len(parts), *shape[at:]), parts)
+    if fits(parts, out):
+        join(parts, [math.prod(shape[at:])] * len(parts), out)
+        return out
     for n, x in enumerate(parts):
         place(out._view((slice(None),) * at + (n,)), x)
     return out
