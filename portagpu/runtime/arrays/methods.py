@@ -80,8 +80,8 @@ class ArrayElements:
                 at = np.unravel_index(number % self.size, self.shape)
             if len(at) != self.ndim:
                 raise ShapeError(f"an array of shape {self.shape} has no item{place}")
-            key = (*at, Ellipsis)
-            return self._derive(self._shadow()[key], self._shadow())._only("item()")
+            shadow, key = self._shadow(), (*at, Ellipsis)
+            return self._derive(shadow[key], shadow)._only("item()")
         except (IndexError, ValueError, TypeError) as error:
             kind = OutOfBoundsError if isinstance(error, IndexError) else ShapeError
             raise kind(f"an array of shape {self.shape} has no item{place}: {error}") from None
