@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portagpu.primitives.histogram import bincount, histogram
+from portagpu.primitives.histograms import bincount, histogram
 from portagpu.primitives.run_lengths import run_length_encode
 from portagpu.primitives.selection import flatnonzero, nonzero, partition, select, select_if
 

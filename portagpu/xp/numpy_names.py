@@ -12,7 +12,7 @@ from portagpu.expressions import items as items  # which registers subscripts
 from portagpu.expressions.apply import apply, apply_into
 from portagpu.expressions.writing import assign, is_number
 from portagpu.primitives.gathering import normal_axis
-from portagpu.primitives.histogram import bincount, histogram
+from portagpu.primitives.histograms import bincount, histogram
 from portagpu.primitives.selection import flatnonzero
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.numpy_dispatch import register

@@ -76,3 +76,12 @@ def test_bincount(device, dtype):
 def test_errors(device, call, error, text):
     with pytest.raises(error, match=text):
         call(cuda.to_device(np.array([1.0, np.nan])))
+
+
+def test_many_threads(device, as_on_gpus):
+    x = np.random.default_rng(5).standard_normal(50_001).astype(np.float32)
+    for bins, limits in ((10, None), (300, (-2, 2)), (20_000, (-1, 1)), (np.linspace(-3, 3, 100), None)):
+        check(x, bins, limits)
+    numbers = (np.abs(x) * 50).astype(np.int32)
+    found = primitives.bincount(cuda.to_device(numbers), cuda.to_device(x.astype(np.float64)))
+    np.testing.assert_allclose(found.copy_to_host(), np.bincount(numbers, x), rtol=1e-10, atol=1e-10)

@@ -78,3 +78,15 @@ def test_numbers_of_repeats(device):
         np.testing.assert_array_equal(found.copy_to_host(), np.repeat(np.arange(len(counts)), counts))
     with pytest.raises(errors.ShapeError, match="negative"):
         numbers_of_repeats(cuda.to_device(np.array([1, -1])))
+
+
+@pytest.mark.parametrize("size", [20, 4097, 140_011])
+def test_many_threads(device, as_on_gpus, size):
+    x, flags = np.random.default_rng(5).random(size).astype(np.float32), flags_of(size, 0.4)
+    d, chosen = cuda.to_device(x), cuda.to_device(flags)
+    np.testing.assert_array_equal(primitives.select(d, chosen).copy_to_host(), x[flags])
+    np.testing.assert_array_equal(primitives.flatnonzero(chosen).copy_to_host(), np.flatnonzero(flags))
+    parted, count = primitives.partition(d, chosen)
+    np.testing.assert_array_equal(parted.copy_to_host(), np.concatenate([x[flags], x[~flags]]))
+    places = np.random.default_rng(6).integers(-size, size, 70_003)
+    np.testing.assert_array_equal(d[cuda.to_device(places)].copy_to_host(), x[places])
