@@ -14,7 +14,7 @@ from portagpu.expressions.operations import Operation, conversion, operation, op
 from portagpu.runtime.arrays.array import DeviceNDArray, allocations
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.arrays.factory import facts_of, with_facts
-from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.context import Context, current_context
 from portagpu.ufuncs.operands import broadcast_shapes, operand
 
 _PYTHON = (bool, int, float, complex)
@@ -114,7 +114,8 @@ def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tu
             shape = broadcast_shapes((shape, own))
         operands.append(value if value.deferred is None else value.deferred.node)
         kinds.append(value._dtype)
-    assert context is not None and shape is not None
+    if context is None or shape is None:  # numbers only
+        context, shape = current_context(), ()
     return tuple(operands), tuple(kinds), shape, context
 
 

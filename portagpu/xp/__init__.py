@@ -6,4 +6,8 @@ Elementwise functions are put off and run as one kernel when their result is nee
 
 from __future__ import annotations
 
+from portagpu.xp.data_types import *  # noqa: F403
 from portagpu.xp.elementwise import *  # noqa: F403
+from portagpu.xp.inspection import *  # noqa: F403
+
+__array_api_version__ = "2024.12"
