@@ -15,7 +15,7 @@ from portagpu.expressions.stores import write
 from portagpu.runtime.arrays.array import DeviceNDArray, allocations
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.arrays.factory import facts_of, with_facts
-from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.context import Context, current_context
 from portagpu.ufuncs.operands import broadcast_shapes, operand
 
 _PYTHON = (bool, int, float, complex)
@@ -67,8 +67,13 @@ def apply_into(out: DeviceNDArray, ufunc: np.ufunc, *values: Any, where: Any = N
 
 
 def convert(x: DeviceNDArray, dtype: np.dtype[Any]) -> DeviceNDArray:
-    """An array's elements as another dtype."""
+    """An array's elements as another dtype: of complex numbers that become real the real part, as NumPy's."""
     operands, _, shape, context = taken((x,))
+    if x.dtype.kind == "c" and dtype.kind == "b":
+        return apply(np.not_equal, x, 0)
+    if x.dtype.kind == "c" and dtype.kind != "c":
+        real = operation(".real", (x.dtype,), np.empty(0, x.dtype).real.dtype)
+        operands = (Node(context, real, operands, shape),)
     return put_off(Node(context, conversion(dtype), operands, shape))
 
 
@@ -118,7 +123,8 @@ def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tu
             shape = broadcast_shapes((shape, own))
         operands.append(value if value.deferred is None else value.deferred.node)
         kinds.append(value._dtype)
-    assert context is not None and shape is not None
+    if context is None or shape is None:  # numbers only
+        context, shape = current_context(), ()
     return tuple(operands), tuple(kinds), shape, context
 
 

@@ -1,4 +1,4 @@
-"""Primitives of parallel programs on device arrays: selection, gathering and scattering, histograms, sequences."""
+"""Primitives of parallel programs on device arrays: selection, gathering, histograms."""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from portagpu.cuda.interchange import from_dlpack as _from_dlpack
-from portagpu.device import DeviceRecord, find_device
 from portagpu.errors import ArgumentTypeError, DTypeError, MemoryNotSharedError, ShapeError
 from portagpu.expressions.apply import apply, convert
 from portagpu.expressions.writing import chosen, filled
@@ -18,7 +17,8 @@ from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.checks import host_array
 from portagpu.runtime.arrays.creation import as_device_array, is_device_like, to_device
 from portagpu.runtime.arrays.layout import checked_dtype, checked_shape
-from portagpu.runtime.execution.context import Context, current_context
+from portagpu.runtime.execution.context import Context
+from portagpu.xp.devices import context_on
 
 __all__ = [
     "arange",
@@ -43,15 +43,6 @@ _INT = np.dtype(np.int64)
 _FAR = 2**62  # beyond all diagonals
 
 
-def context_for(device: Any) -> Context:
-    """The context of a device (``x.device``, or what `cuda.select_device` takes); None: the current one."""
-    if device is None:
-        return current_context()
-    if isinstance(device, Context):
-        return device
-    return Context.for_device(device if isinstance(device, DeviceRecord) else find_device(device))
-
-
 def default_float(context: Context) -> np.dtype[Any]:
     """float64, or float32 on devices without it."""
     return np.dtype(np.float64 if context.capabilities.fp64 else np.float32)
@@ -63,7 +54,7 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
         start, stop = 0, start
     if step == 0:
         raise ShapeError("the step of arange is not 0")
-    context = context_for(device)
+    context = context_on(device)
     are_whole = all(isinstance(x, int | np.integer) for x in (start, stop, step))
     if are_whole:
         count = len(range(int(start), int(stop), int(step)))
@@ -83,7 +74,7 @@ def linspace(
     start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
 ) -> DeviceNDArray:
     """``num`` numbers at equal distances from ``start`` to ``stop``, which is the last one with ``endpoint``."""
-    context = context_for(device)
+    context = context_on(device)
     real = default_float(context)
     is_complex = isinstance(start, complex) or isinstance(stop, complex)
     computed = np.result_type(real, np.complex64) if is_complex else real
@@ -111,7 +102,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
         obj = as_device_array(obj)
     kind = None if dtype is None else checked_dtype(dtype)
     if isinstance(obj, DeviceNDArray):
-        there = obj.context if device is None else context_for(device)
+        there = obj.context if device is None else context_on(device)
         if there is not obj.context:
             if copy is False:
                 raise MemoryNotSharedError("an array on another device cannot be had without a copy")
@@ -119,12 +110,12 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
         if kind is not None and kind != obj.dtype:
             if copy is False:
                 raise MemoryNotSharedError(f"{obj.dtype} becomes {kind} only by a copy", hint="leave copy=False away")
-            return astype(obj, kind)
+            return convert(obj, kind)
         found: DeviceNDArray = obj.copy() if copy else obj
         return found
     if copy is False:
         raise MemoryNotSharedError("host memory becomes a device array only by a copy", hint="leave copy=False away")
-    context = context_for(device)
+    context = context_on(device)
     if isinstance(obj, list | tuple) and _has_device_arrays(obj):
         obj = _on_host(obj)
     host = host_array(obj)
@@ -155,13 +146,6 @@ def _on_host(obj: Any) -> Any:
     return obj.copy_to_host() if isinstance(obj, DeviceNDArray) else obj
 
 
-def astype(x: DeviceNDArray, dtype: np.dtype[Any]) -> DeviceNDArray:
-    """An array's elements as another dtype, put off. Raises `DTypeError` for complex numbers to become real."""
-    if x.dtype.kind == "c" and dtype.kind not in "cb":
-        raise DTypeError(f"{x.dtype} does not become {dtype}", hint="take x.real or x.imag first")
-    return convert(x, dtype)
-
-
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> DeviceNDArray:
     """A device array of what has ``__dlpack__``: of its memory where the device can use it; see `cuda.from_dlpack`."""
     made = _from_dlpack(x)
@@ -170,19 +154,19 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> D
 
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
     """An uninitialised array."""
-    context = context_for(device)
+    context = context_on(device)
     return device_array(_shape(shape), default_float(context) if dtype is None else dtype, context=context)
 
 
 def empty_like(x: DeviceNDArray, /, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
     """An uninitialised array of the shape and dtype of another."""
-    there = x.context if device is None else context_for(device)
+    there = x.context if device is None else context_on(device)
     return device_array(x.shape, x.dtype if dtype is None else dtype, context=there)
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
     """An array of one number."""
-    context = context_for(device)
+    context = context_on(device)
     if dtype is None:
         kinds = {bool: np.dtype(bool), int: _INT, float: default_float(context)}
         kinds[complex] = np.result_type(default_float(context), np.complex64)
@@ -194,7 +178,7 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
 
 def full_like(x: DeviceNDArray, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
     """An array of one number, of the shape and dtype of another."""
-    there = x.context if device is None else context_for(device)
+    there = x.context if device is None else context_on(device)
     return filled(x.shape, _number(fill_value), x.dtype if dtype is None else checked_dtype(dtype), there)
 
 
@@ -208,7 +192,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
     """An array of ones."""
-    return full(shape, 1, dtype=default_float(context_for(device)) if dtype is None else dtype, device=device)
+    return full(shape, 1, dtype=default_float(context_on(device)) if dtype is None else dtype, device=device)
 
 
 def ones_like(x: DeviceNDArray, /, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
@@ -218,7 +202,7 @@ def ones_like(x: DeviceNDArray, /, *, dtype: Any = None, device: Any = None) -> 
 
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
     """An array of zeros."""
-    return full(shape, 0, dtype=default_float(context_for(device)) if dtype is None else dtype, device=device)
+    return full(shape, 0, dtype=default_float(context_on(device)) if dtype is None else dtype, device=device)
 
 
 def zeros_like(x: DeviceNDArray, /, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
@@ -230,7 +214,7 @@ def eye(
     n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
 ) -> DeviceNDArray:
     """A matrix with ones on its ``k``-th diagonal, counted upwards, and zeros elsewhere."""
-    context = context_for(device)
+    context = context_on(device)
     rows, columns = checked_shape((n_rows, n_rows if n_cols is None else n_cols))
     kind = default_float(context) if dtype is None else checked_dtype(dtype)
     return band(rows, columns, int(k), int(k), kind, context)

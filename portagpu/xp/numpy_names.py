@@ -10,13 +10,17 @@ import numpy as np
 from portagpu.errors import DTypeError, ShapeError
 from portagpu.expressions import items as items  # which registers subscripts
 from portagpu.expressions.apply import apply, apply_into
-from portagpu.expressions.writing import assign, is_number
+from portagpu.expressions.writing import assign, filled, is_number
 from portagpu.primitives.gathering import normal_axis
 from portagpu.primitives.histograms import bincount, histogram
 from portagpu.primitives.selection import flatnonzero
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.layout import checked_dtype, checked_shape
 from portagpu.runtime.arrays.numpy_dispatch import register
 from portagpu.xp import creation, indexing, manipulation, searching
+from portagpu.xp.conversion import array_of
+from portagpu.xp.data_types import astype
+from portagpu.xp.devices import context_on
 
 
 def _words(text: str) -> frozenset[str]:
@@ -37,7 +41,8 @@ def _like(value: Any) -> Callable[..., DeviceNDArray]:
     ) -> Any:
         number, *rest = (*given, dtype) if value is None else (value, *given, dtype)
         kind = rest[0] if rest[0] is not None else a.dtype
-        return creation.full(a.shape if shape is None else shape, number, dtype=kind, device=device or a.context)
+        context = a.context if device is None else context_on(device)
+        return filled(a.shape if shape is None else checked_shape(shape), number, checked_dtype(kind), context)
 
     return function
 
@@ -46,17 +51,10 @@ _OF_LIKE = _words("dtype order shape device fill_value")
 register("zeros_like", _like(0), _OF_LIKE)
 register("ones_like", _like(1), _OF_LIKE)
 register("full_like", lambda a, fill_value, *rest, **options: _like(None)(a, fill_value, *rest, **options), _OF_LIKE)
-register("astype", lambda x, dtype, *, copy=True: _astype(x, dtype, copy=copy), _words("copy"))
+register("astype", astype, _words("copy device"))
 register("tril", lambda m, k=0: creation.tril(m, k=k), _words("k"))
 register("triu", lambda m, k=0: creation.triu(m, k=k), _words("k"))
 register("meshgrid", lambda *xi, indexing="xy": tuple(creation.meshgrid(*xi, indexing=indexing)), _words("indexing"))
-
-
-def _astype(x: DeviceNDArray, dtype: Any, *, copy: bool = True) -> DeviceNDArray:
-    kind = np.dtype(dtype)
-    if kind == x.dtype:
-        return x.copy() if copy else x
-    return creation.astype(x, kind)
 
 
 def _concatenate(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None) -> Any:
@@ -82,7 +80,7 @@ def _at_least(ndim: int) -> Callable[..., Any]:
         return x.reshape((*(1,) * (ndim - x.ndim), *x.shape))
 
     def function(*arrays: Any) -> Any:
-        found = tuple(reshaped(x if isinstance(x, DeviceNDArray) else creation.asarray(x)) for x in arrays)
+        found = tuple(reshaped(x if isinstance(x, DeviceNDArray) else array_of(x)) for x in arrays)
         return found[0] if len(found) == 1 else found
 
     return function
@@ -164,13 +162,13 @@ register("argwhere", searching.argwhere, frozenset())
 
 
 def _extract(condition: Any, arr: DeviceNDArray) -> DeviceNDArray:
-    mask = creation.asarray(condition, device=arr.context).ravel()
+    mask = array_of(condition, arr.context).ravel()
     found: DeviceNDArray = arr.ravel()[mask if mask.dtype == np.bool_ else apply(np.not_equal, mask, 0)]
     return found
 
 
 def _compress(condition: Any, a: DeviceNDArray, axis: int | None = None, out: Any = None) -> Any:
-    mask = creation.asarray(condition, device=a.context)
+    mask = array_of(condition, a.context)
     x, at = (a.ravel(), 0) if axis is None else (a, normal_axis(axis, a.ndim))
     chosen = flatnonzero(mask)
     return _into(indexing.take(x, chosen, axis=at), out)
@@ -181,7 +179,7 @@ register("compress", _compress, _words("axis out"))
 
 
 def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
-    x = a if isinstance(a, DeviceNDArray) else creation.asarray(a, device=indices.context)
+    x = a if isinstance(a, DeviceNDArray) else array_of(a, indices.context)
     return indexing.take(x, indices, axis=axis, out=out, mode=mode)
 
 
@@ -196,10 +194,10 @@ register("put", indexing.put, _words("mode"))
 def _copyto(dst: DeviceNDArray, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     if not isinstance(dst, DeviceNDArray):
         raise DTypeError("numpy.copyto does not write a device array to the host", hint="x.copy_to_host(host)")
-    source = src if is_number(src) or isinstance(src, DeviceNDArray) else creation.asarray(src, device=dst.context)
+    source = src if is_number(src) or isinstance(src, DeviceNDArray) else array_of(src, dst.context)
     if isinstance(source, DeviceNDArray) and not np.can_cast(source.dtype, dst.dtype, casting):
         raise DTypeError(f"{source.dtype} does not become {dst.dtype} with casting={casting!r}")
-    assign(dst, source, where=None if where is True else creation.asarray(where, device=dst.context))
+    assign(dst, source, where=None if where is True else array_of(where, dst.context))
 
 
 register("copyto", _copyto, _words("casting where"))
@@ -238,14 +236,14 @@ register("around", _round, _words("decimals out"))
 
 
 def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
-    x = a if isinstance(a, DeviceNDArray) else creation.asarray(a)
-    amounts = None if weights is None else creation.asarray(weights, device=x.context)
+    x = a if isinstance(a, DeviceNDArray) else array_of(a)
+    amounts = None if weights is None else array_of(weights, x.context)
     return histogram(x, bins, range, weights=amounts, density=bool(density))
 
 
 def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
-    numbers = x if isinstance(x, DeviceNDArray) else creation.asarray(x)
-    amounts = None if weights is None else creation.asarray(weights, device=numbers.context)
+    numbers = x if isinstance(x, DeviceNDArray) else array_of(x)
+    amounts = None if weights is None else array_of(weights, numbers.context)
     return bincount(numbers, amounts, minlength)
 
 

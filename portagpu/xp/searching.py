@@ -7,7 +7,7 @@ from typing import Any
 from portagpu.expressions.writing import chosen
 from portagpu.primitives.selection import nonzero
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.xp.creation import asarray
+from portagpu.xp.conversion import array_of
 from portagpu.xp.manipulation import stack
 
 __all__ = ["nonzero", "where"]
@@ -16,7 +16,7 @@ __all__ = ["nonzero", "where"]
 def where(condition: Any, x1: Any, x2: Any, /) -> DeviceNDArray:
     """Elements of ``x1`` where the condition is true, else of ``x2``: all broadcast, dtypes are promoted; put off."""
     if not any(isinstance(x, DeviceNDArray) for x in (condition, x1, x2)):
-        condition = asarray(condition)
+        condition = array_of(condition)
     return chosen(condition, x1, x2)
 
 
@@ -31,4 +31,4 @@ def argwhere(x: DeviceNDArray) -> DeviceNDArray:
 
 def numpys_where(condition: Any, *choices: Any) -> Any:
     """`numpy.where`: with one argument `nonzero`."""
-    return where(condition, *choices) if choices else nonzero(asarray(condition))
+    return where(condition, *choices) if choices else nonzero(array_of(condition))

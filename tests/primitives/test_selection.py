@@ -87,6 +87,7 @@ def test_many_threads(device, as_on_gpus, size):
     np.testing.assert_array_equal(primitives.select(d, chosen).copy_to_host(), x[flags])
     np.testing.assert_array_equal(primitives.flatnonzero(chosen).copy_to_host(), np.flatnonzero(flags))
     parted, count = primitives.partition(d, chosen)
+    assert count == flags.sum()
     np.testing.assert_array_equal(parted.copy_to_host(), np.concatenate([x[flags], x[~flags]]))
     places = np.random.default_rng(6).integers(-size, size, 70_003)
     np.testing.assert_array_equal(d[cuda.to_device(places)].copy_to_host(), x[places])
