@@ -39,7 +39,7 @@ def setitem(x: DeviceNDArray, key: Any, value: Any) -> None:
         rest = x.ndim - mask.ndim
         source = number_of(value, x.dtype) if is_number(value) else as_source(value, x.dtype, x.context)
         if source.ndim <= rest and (not source.ndim or rest):
-            assign(x, source, where=mask.reshape(*mask.shape, *(1,) * rest))
+            assign(x, source, where=mask.reshape(*mask.shape, *(1,) * rest) if rest else mask)
             return
         scatter(x, 0, mask.ndim, Subscripts(flatnonzero(mask), known=True), source)
         return

@@ -10,7 +10,7 @@ GPGPU-4, 2011, has bins of warps in shared memory.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -80,20 +80,41 @@ def weight(weights, i):
     return weights[i]
 
 
+class SharedPlan(NamedTuple):
+    """What is known when `shared_kernel` is compiled.
+
+    ``place`` and ``amount``: device functions; ``copies`` of ``capacity`` bins; types of ``values``, of a ``total`` and
+    of edges; ``table``: how many edges are kept in shared memory, where each value is compared with several.
+    """
+
+    place: Dispatcher
+    amount: Dispatcher
+    threads: int
+    capacity: int
+    copies: int
+    values: np.dtype[Any]
+    total: np.dtype[Any]
+    edges: np.dtype[Any]
+    table: int
+
+
 @cache
-def shared_kernel(
-    place: Dispatcher, amount: Dispatcher, threads: int, capacity: int, copies: int, dtype: Any, total: np.dtype[Any]
-) -> Dispatcher:
-    """Blocks count in ``copies`` of ``capacity`` bins in shared memory, and add these to ``out``."""
-    cells = capacity * copies
-    number = total.type
+def shared_kernel(plan: SharedPlan) -> Dispatcher:
+    """Blocks count in copies of the bins in shared memory, and add these to ``out``."""
+    threads, capacity, copies, amount = plan.threads, plan.capacity, plan.copies, plan.amount
+    cells, edge_cells, edge_type = capacity * copies, plan.table, plan.edges
+    dtype, total, number = plan.values, plan.total, plan.total.type
+    find = _among_near(plan.place) if plan.table else _among_far(plan.place)
 
     def count(values, weights, edges, bins, first, last, scale, margin, share, out):
         counts = cuda.shared.array(cells, total)
+        near = cuda.shared.array(max(edge_cells, 1), edge_type)
         held = cuda.local.array(ITEMS, dtype)
         thread = cuda.threadIdx.x
         for cell in range(thread, cells, threads):
             counts[cell] = 0
+        for cell in range(thread, edge_cells, threads):
+            near[cell] = edges[cell]
         cuda.syncthreads()
         own = thread // _WARP % copies * capacity
         begin = cuda.blockIdx.x * share
@@ -103,12 +124,12 @@ def shared_kernel(
             for k in cuda.unroll(range(ITEMS)):
                 held[k] = values[i + k * threads]
             for k in cuda.unroll(range(ITEMS)):
-                at = place(held[k], edges, bins, first, last, scale, margin)
+                at = find(held[k], near, edges, bins, first, last, scale, margin)
                 if at >= 0:
                     cuda.atomic.add(counts, own + at, number(amount(weights, i + k * threads)))
             i += ITEMS * threads
         while i < end:
-            at = place(values[i], edges, bins, first, last, scale, margin)
+            at = find(values[i], near, edges, bins, first, last, scale, margin)
             if at >= 0:
                 cuda.atomic.add(counts, own + at, number(amount(weights, i)))
             i += threads
@@ -121,6 +142,22 @@ def shared_kernel(
                 cuda.atomic.add(out, cell, found)
 
     return cuda.jit(count)
+
+
+@cache
+def _among_near(place: Dispatcher) -> Dispatcher:
+    def find(value, near, edges, bins, first, last, scale, margin):
+        return place(value, near, bins, first, last, scale, margin)
+
+    return cuda.jit(find, device=True)
+
+
+@cache
+def _among_far(place: Dispatcher) -> Dispatcher:
+    def find(value, near, edges, bins, first, last, scale, margin):
+        return place(value, edges, bins, first, last, scale, margin)
+
+    return cuda.jit(find, device=True)
 
 
 @cache

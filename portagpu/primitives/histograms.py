@@ -19,6 +19,7 @@ from portagpu.ufuncs.kernel_source import launch
 
 _MOST_SHARED = 32768  # bytes of a block's bins: several blocks fit a unit
 _MOST_COPIES = 8
+_MOST_NEAR = 2048  # edges that blocks keep in shared memory
 _BLOCKS_PER_UNIT = 8
 _PIECE = 2**31 - 2**16  # values whose counts fit 32 bits
 _ERRORS = 8  # roundings of a quotient, generously: a value's, an edge's, those of the differences and the product
@@ -185,7 +186,11 @@ def _piece(
         most = min(_MOST_SHARED, caps.local_memory_static) // total.itemsize
         if capacity <= most:
             copies = max(1, min(_MOST_COPIES, most // 2 // capacity))
-            kernel = kernels.shared_kernel(bins.place, amount, threads, capacity, copies, x.dtype, total)
+            is_searched = bins.place is kernels.place_between and bins.edges.size <= _MOST_NEAR
+            table = bins.edges.size if is_searched else 0
+            types = x.dtype, total, bins.edges.dtype
+            plan = kernels.SharedPlan(bins.place, amount, threads, capacity, copies, *types, table)
+            kernel = kernels.shared_kernel(plan)
         else:
             kernel = kernels.atomic_kernel(bins.place, amount, threads, total)
         kernel[blocks, threads](x, amounts, *numbers, share, out)

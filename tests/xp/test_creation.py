@@ -87,3 +87,14 @@ def test_asarray(device):
         with pytest.raises(errors.MemoryNotSharedError, match="copy"):
             xp.asarray(given, copy=False, **options)
     assert xp.zeros(3, device=x.context.device).context is x.context
+
+
+def test_under_the_names_of_numpy(device):
+    same(cuda.zeros((2, 3), np.float32), np.zeros((2, 3), np.float32))
+    same(cuda.ones(4, int), np.ones(4, int))
+    same(cuda.full((2,), 7), np.full(2, 7))
+    same(cuda.arange(2, 8, 2), np.arange(2, 8, 2))
+    same(cuda.eye(3, dtype=np.int8), np.eye(3, dtype=np.int8))
+    same(cuda.linspace(0, 1, 5), np.linspace(0, 1, 5))
+    same(cuda.zeros_like(cuda.asarray([1.5, 2])), np.zeros(2))
+    assert cuda.empty((3, 2), np.int16).dtype == np.int16
