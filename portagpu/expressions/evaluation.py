@@ -21,7 +21,7 @@ def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | 
     Nodes on the way whose arrays the program still has are stored by the same kernel.
     """
     flattened = Flattened(root)
-    while (smaller := _smaller(flattened)) is not None:  # to be computed once, not for each element of the whole
+    while (smaller := smaller_node(flattened)) is not None:  # to be computed once, not for each element of the whole
         evaluate(smaller, stream=stream)
         flattened = Flattened(root)
     stored = [] if into is not None else [root]
@@ -69,7 +69,7 @@ class Made:
             self.array.deferred, self.array._buffer, self.array.layout_token = self._deferred, None, None
 
 
-def _smaller(flattened: Flattened) -> Node | None:
+def smaller_node(flattened: Flattened) -> Node | None:
     """A node of the expression that has fewer elements than the whole, but more than one."""
     for node in flattened.nodes:
         if node.shape != flattened.shape and any(extent != 1 for extent in node.shape):

@@ -20,7 +20,19 @@ class Node:
     node to the program; ``result`` is what holds its elements once they are computed.
     """
 
-    __slots__ = ("__weakref__", "array", "context", "dtype", "inputs", "name", "operands", "result", "shape", "weight")
+    __slots__ = (
+        "__weakref__",
+        "array",
+        "context",
+        "dtype",
+        "inputs",
+        "name",
+        "operands",
+        "result",
+        "shape",
+        "was_reduced",
+        "weight",
+    )
 
     def __init__(
         self,
@@ -34,6 +46,7 @@ class Node:
         self.context, self.name, self.operands, self.inputs = context, name, operands, inputs
         self.dtype, self.shape = dtype, shape
         self.array: ref[DeviceNDArray] | None = None
+        self.was_reduced = False  # by a kernel that did not store it
         self.result: DeviceNDArray | None = None
         weight = 1
         for operand in operands:

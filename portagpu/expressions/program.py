@@ -26,10 +26,11 @@ class Program(NamedTuple):
 class Flattened:
     """A program with its operands, which are found by walking from a root."""
 
-    __slots__ = ("_places", "_steps", "arrays", "nodes", "numbers", "shape")
+    __slots__ = ("_places", "_root", "_steps", "arrays", "nodes", "numbers", "shape")
 
-    def __init__(self, root: Node) -> None:
+    def __init__(self, root: Node | DeviceNDArray) -> None:
         self.shape = root.shape
+        self._root = root
         self.arrays: list[DeviceNDArray] = []
         self.numbers: list[Any] = []
         self.nodes: list[Node] = []  # in the order of their steps
@@ -69,6 +70,11 @@ class Flattened:
             ),
             tuple((self._register(node, first), kind) for node, kind in zip(stored, kinds, strict=True)),
         )
+
+    def of_root(self, kind: np.dtype[Any]) -> Program:
+        """The program that computes the root, as a number of a dtype."""
+        root: Any = self._root
+        return self.program([root], [kind])
 
     def _register(self, node: Node, first: dict[str, int]) -> int:
         kind, at = self._places[id(node)]
