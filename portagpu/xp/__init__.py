@@ -7,3 +7,6 @@ Elementwise functions are put off and run as one kernel when their result is nee
 from __future__ import annotations
 
 from portagpu.xp.elementwise import *  # noqa: F403
+from portagpu.xp.searching import *  # noqa: F403
+from portagpu.xp.statistics import *  # noqa: F403
+from portagpu.xp.utility import *  # noqa: F403

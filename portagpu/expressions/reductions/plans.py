@@ -18,6 +18,8 @@ _BLOCKS = 8  # for each compute unit
 _SHARES = 8  # work-items for each core
 _MOST_TERMS = 2**15  # that one work-item adds up, so that errors stay small
 _ROUNDS, _CPU_ROUNDS = 8, 64  # steps of a thread in a part at least
+STRIP = 1024  # results that a work-item has at once, in a CPU's cache
+_SUMMED_ROWS = 256  # that it adds up, so that errors stay small
 _LARGE = 2**30  # elements, from which on subscripts have 64 bits
 _MOST_PARTS = 2**15
 
@@ -35,7 +37,7 @@ class Plan(NamedTuple):
 
     ``across``: neighbouring threads have neighbouring results, else elements of one result. ``group``: threads that
     have a result together; ``block``: all threads of a block. ``lanes``: elements of a vector, ``vectors`` that a
-    thread has under way, ``aside``: they lie side by side across lines. ``wide``: 64-bit subscripts. ``parts``: whether
+    thread has under way. ``aside``: a work-item has a strip of neighbouring results. ``wide``: 64-bit subscripts. ``parts``: whether
     results are parts of others. ``turns``: whether a thread takes several lines. ``warps``: lanes of warps exchange
     numbers by instructions.
     """
@@ -60,7 +62,8 @@ class Plan(NamedTuple):
 class Launch(NamedTuple):
     """A plan with what is known when it is launched.
 
-    ``items``: results, or vectors of them; ``parts`` of each, of ``chunk`` elements; ``turns``: items of a thread.
+    ``items``: results, or vectors of them; ``parts`` of each, of ``chunk`` elements; ``turns``: items of a thread;
+    ``width``: results of a strip.
     """
 
     plan: Plan
@@ -69,6 +72,7 @@ class Launch(NamedTuple):
     parts: int
     chunk: int
     turns: int
+    width: int
 
 
 def planned(axes: Axes, reducer: Reducer, operands: Sequence[DeviceNDArray], caps: Capabilities) -> Launch:
@@ -80,14 +84,16 @@ def planned(axes: Axes, reducer: Reducer, operands: Sequence[DeviceNDArray], cap
     inner = (axes.kept if across else axes.reduced) or (1,)
     lanes = 1 if in_order else _lanes(axes, reducer, operands, inner[-1], across=across, threaded=threaded)
     vectors = 1 if in_order else _VECTORS
-    walked = inner[-1] if across and not threaded else length
-    while vectors > 1 and vectors * lanes > walked:
+    aside = across and not threaded and not in_order
+    if aside:
+        vectors = 1
+    while vectors > 1 and vectors * lanes > length:
         vectors //= 2
     block = min(_BLOCK, caps.max_work_group_size, caps.max_work_item_sizes[0]) if threaded else 1
-    aside = across and not threaded
-    columns = lanes * vectors if aside else lanes  # results of a thread
-    if across and not aside and inner[-1] % lanes:
-        lanes = columns = 1
+    width = columns = lanes
+    if aside:
+        strips = -(-inner[-1] // STRIP)
+        width = columns = -(-inner[-1] // (strips * lanes)) * lanes
     items = lines // inner[-1] * -(-inner[-1] // columns) if across and axes.kept else lines
     if in_order:
         group = 1
@@ -103,8 +109,9 @@ def planned(axes: Axes, reducer: Reducer, operands: Sequence[DeviceNDArray], cap
     places = max(1, block // group)  # of results in a block
     blocks, parts = -(-items // places), 1
     if not in_order:
-        parts = _parts(caps, reducer, blocks, length, group * (1 if aside else vectors) * (1 if across else lanes), across=across)
-    step = group * (1 if across else lanes) * (1 if aside else vectors)
+        step = group * vectors * (1 if across else lanes)
+        parts = _parts(caps, reducer, blocks, length, step, across=across)
+    step = group * vectors * (1 if across else lanes)
     chunk = -(-length // parts)
     if parts > 1:
         chunk = -(-chunk // step) * step
@@ -134,7 +141,7 @@ def planned(axes: Axes, reducer: Reducer, operands: Sequence[DeviceNDArray], cap
         turns=turns > 1,
         warps=threaded and caps.warp_instructions,
     )
-    return Launch(plan, items, blocks, parts, chunk, turns)
+    return Launch(plan, items, blocks, parts, chunk, turns, width)
 
 
 def _power(count: int) -> int:
@@ -205,13 +212,13 @@ def _parts(caps: Capabilities, reducer: Reducer, blocks: int, length: int, step:
     least = step * (_ROUNDS if threaded or across else _CPU_ROUNDS)  # elements of a part
     parts = min(-(-wanted // max(1, blocks)), length // max(1, least))
     if reducer.adds_floats and not threaded:
-        parts = max(parts, length // _MOST_TERMS)
+        parts = max(parts, length // (_SUMMED_ROWS if across else _MOST_TERMS))
     return max(1, min(parts, _MOST_PARTS))
 
 
 def arguments(launch: Launch, axes: Axes) -> tuple[list[Any], list[int]]:
     """Numbers that the kernel takes beside arrays: extents and steps that it does not know, and first elements."""
-    numbers: list[int] = [launch.items, axes.lines, axes.length, launch.chunk, launch.turns]
+    numbers: list[int] = [launch.items, axes.lines, axes.length, launch.chunk, launch.turns, launch.width]
     numbers += axes.kept[1:] if len(axes.kept) > 1 else []
     numbers += axes.reduced[1:] if len(axes.reduced) > 1 else []
     firsts = []

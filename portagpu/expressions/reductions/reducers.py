@@ -18,6 +18,7 @@ _BITS = {"bitwise_and": "x & y", "bitwise_or": "x | y", "bitwise_xor": "x ^ y"}
 _LOWEST = frozenset({"maximum", "argmax"})
 _HIGHEST = frozenset({"minimum", "argmin"})
 _FROM_NAN = frozenset({"fmax", "fmin"})
+_EXTREMES = {"maximum": ">", "fmax": ">", "minimum": "<", "fmin": "<"}
 PLACES = {"argmax": ">", "argmin": "<"}
 """Reducers to the place of an element, by how it compares with others."""
 
@@ -27,7 +28,8 @@ class Reducer(NamedTuple):
 
     Elements are converted to ``kind``, then to ``held``, in which threads reduce them; what they become is converted to
     ``output``. ``identity``: a number of ``held`` that changes no other; None where there is none, so that a thread
-    takes all elements of a result in order. ``mean``: the result is divided by ``divisor``.
+    takes all elements of a result in order. ``mean``: the result is divided by ``divisor``;
+    ``root``: and its square root is taken.
     """
 
     name: str
@@ -36,7 +38,8 @@ class Reducer(NamedTuple):
     output: np.dtype[Any]
     identity: Any
     mean: bool = False
-    divisor: int = 0
+    root: bool = False
+    divisor: float = 0
 
     @property
     def has_places(self) -> bool:
@@ -60,8 +63,8 @@ class Reducer(NamedTuple):
         found = _ARITHMETIC.get(name) or _LOGICAL.get(name) or _BITS.get(name)
         if found is not None:
             return found
-        if self.held.kind in "iu" and name in ("maximum", "minimum", "fmax", "fmin"):
-            return f"{name[-3:] if name[0] == 'f' else name[:3]}(x, y)"
+        if self.held.kind in "iu" and name in _EXTREMES:
+            return f"x if x {_EXTREMES[name]} y else y"
         return f"np.{name}(x, y)"
 
 

@@ -13,21 +13,23 @@ from typing import Any
 import numpy as np
 
 from portagpu import dtypes
-from portagpu.dialect.names import INTRINSICS, VectorMaker, blockIdx, shared, threadIdx
+from portagpu.dialect.names import INTRINSICS, VectorMaker, blockIdx, local, shared, threadIdx
 from portagpu.dispatch.decorators import jit
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.expressions.kernels import TYPES, applied, converted
 from portagpu.expressions.program import Program
-from portagpu.expressions.reductions.plans import Plan
+from portagpu.expressions.reductions.plans import STRIP, Plan
 from portagpu.expressions.reductions.reducers import PLACES, Reducer
 from portagpu.ufuncs.kernel_source import kernel_from
 
 _RUN = 32  # vectors that are added one after another; the sums of such runs are added then
+_ROWS = 4  # of a turn of a strip
 _WARP = 32
 _ALL_LANES = 0xFFFFFFFF
 _NAMES: dict[str, Any] = {
     "threadIdx": threadIdx,
     "blockIdx": blockIdx,
+    "local": local,
     "shared": shared,
     **{name: INTRINSICS[name] for name in ("syncthreads", "vload", "shfl_down_sync")},
 }
@@ -86,7 +88,7 @@ class _Text:
         self.functions()
         outs = ["out0", "out1"] if reducer.has_places and plan.parts else ["out0"]
         memories = [f"m{n}" for n in range(self.operands)]
-        counts = ["count"] if reducer.mean and not plan.parts else []
+        counts = ["divisor"] if reducer.mean and not plan.parts else []
         with self.block(f"def kernel({', '.join([*outs, *memories, *self.numbers, *counts, *self.parameters()])}):"):
             self.body()
         namespace: dict[str, Any] = {
@@ -105,7 +107,7 @@ class _Text:
     def parameters(self) -> list[str]:
         """Names of `arguments`."""
         plan = self.plan
-        names = ["items", "lines", "length", "chunk", "turns"]
+        names = ["items", "lines", "length", "chunk", "turns", "width"]
         names += [f"kept{axis}" for axis in range(1, plan.kept)]
         names += [f"gone{axis}" for axis in range(1, plan.reduced)]
         for n, steps in enumerate(plan.steps):
@@ -144,25 +146,29 @@ class _Text:
             self.add(f"return join(s, element({', '.join(taken)}))")
 
     def functions_of_places(self, taken: list[str]) -> None:
-        """The first of two places whose number is larger, or NaN; a place that is none is the largest integer."""
-        sign = PLACES[self.reducer.name]
-        with self.function("is_taken", ["x", "p", "y", "q"]):
-            if self.reducer.held.kind == "c":
-                name = "greater" if sign == ">" else "less"
-                self.add("had, has = np.isnan(x), np.isnan(y)")
-                differ = f"(np.{name}(y, x) or has) and not had"
-                self.add(f"return ({differ}) or ((x == y or (had and has)) and q < p)")
-            elif self.reducer.held.kind == "f":
-                self.add(f"return y {sign} x or (y != y and x == x) or ((y == x or (y != y and x != x)) and q < p)")
+        """The larger of two numbers, or the first NaN, and its place.
+
+        A thread begins at place 0 with the number that no other is below: where an element has that number, too, and
+        none has a larger one, the first place is 0.
+        """
+        kind, sign = self.reducer.held.kind, PLACES[self.reducer.name]
+        is_nan, new = ("np.isnan(y)", "not np.isnan(x)") if kind == "c" else ("y != y", "x == x")
+        larger = f"np.{'greater' if sign == '>' else 'less'}(y, x)" if kind == "c" else f"y {sign} x"
+        with self.function("is_better", ["x", "y"]):
+            if kind == "f":
+                self.add(f"return {larger} or ({is_nan} and {new})")
             else:
-                self.add(f"return y {sign} x or (y == x and q < p)")
+                self.add(f"return ({larger} or {is_nan}) and {new}" if kind == "c" else f"return {larger}")
+        alike = f"x == y or ({is_nan} and not ({new}))" if kind in "fc" else "x == y"
         four = "x, p, y, q"
-        for name, kept, new in (("join", "x", "y"), ("join_places", "p", "q")):
+        for name, kept, other in (("join", "x", "y"), ("join_places", "p", "q")):
             with self.function(name, four.split(", ")):
-                self.add(f"return {new} if is_taken({four}) else {kept}")
-        for name in ("step", "step_places"):
-            with self.function(name, ["x", "p", *taken, "q"]):
-                self.add(f"return {name.replace('step', 'join')}(x, p, element({', '.join(taken)}), q)")
+                self.add(f"return {other} if is_better(x, y) or (({alike}) and q < p) else {kept}")
+        element = f"element({', '.join(taken)})"
+        with self.function("step", ["x", *taken]):
+            self.add(f"y = {element}", "return y if is_better(x, y) else x")
+        with self.function("step_places", ["x", "p", *taken, "q"]):
+            self.add(f"return q if is_better(x, {element}) else p")
 
     @contextmanager
     def function(self, name: str, parameters: list[str]) -> Iterator[None]:
@@ -199,21 +205,24 @@ class _Text:
     def item(self) -> None:
         """What a thread does for a result, or a vector of them."""
         plan, reducer = self.plan, self.reducer
-        kept = plan.vectors if plan.aside else 1
+        if plan.aside:
+            with self.block("if item < items:"):
+                self.strip()
+            return
         lanes = plan.lanes if plan.across else 1
         self.start("s")
         if not plan.across:
             self.add(f"t = {self.identity()}")
             if reducer.has_places:
-                self.add(f"tp = {self.nowhere()}")
+                self.add(f"tp = {self.number(0)}")
         self.add(f"line = {self.number(0)}")
         with self.block("if item < items:"):
             self.places()
             self.reduce()
         results = []
         if plan.across:
-            for u in range(kept):
-                results += [self.lane(f"s{u}", j) for j in range(lanes)]
+            self.fold_vectors()
+            results = [self.lane("s0", lane) for lane in range(lanes)]
         else:
             self.fold_lanes()
             results = [("t", "tp")]
@@ -234,16 +243,13 @@ class _Text:
             return f"{self.held}({inner})"
         return f"{self.held}({value or 0})"
 
-    def nowhere(self) -> str:
-        return f"{self.index}({2 ** (64 if self.plan.wide else 32) - 1})"
-
     def start(self, name: str) -> None:
         """Set a thread's numbers to what changes no other."""
         plan = self.plan
         for u in range(plan.vectors):
             self.add(f"{name}{u} = {f'vector({self.identity()})' if plan.lanes > 1 else self.identity()}")
             if self.reducer.has_places:
-                self.add(f"{name}{u}p = {f'places({self.nowhere()})' if plan.lanes > 1 else self.nowhere()}")
+                self.add(f"{name}{u}p = {f'places({self.number(0)})' if plan.lanes > 1 else self.number(0)}")
 
     def places(self) -> None:
         """Where the operands of an item begin."""
@@ -251,14 +257,18 @@ class _Text:
         columns = self.columns()
         rest = "item"
         coordinates = [""] * plan.kept
-        if columns > 1:
-            inner = f"kept{plan.kept - 1}" if plan.kept > 1 else "lines"
-            self.add(f"strips = ({inner} + {self.number(columns - 1)}) // {self.number(columns)}")
-            self.add(f"rest = item // strips")
-            self.add(f"c{plan.kept - 1} = min(item % strips * {self.number(columns)}, {inner} - {self.number(columns)})")
-            self.add(f"line = rest * {inner} + c{plan.kept - 1}")
-            coordinates[-1] = f"c{plan.kept - 1}"
-            rest, last = "rest", plan.kept - 2
+        inner = f"kept{plan.kept - 1}" if plan.kept > 1 else "lines"
+        if columns > 1 or plan.aside:
+            width = "width" if plan.aside else self.number(columns)
+            self.add(f"strips = ({inner} + {width} - {self.number(1)}) // {width}", "rest = item // strips")
+            self.add(f"first = item % strips * {width}")
+            last = plan.kept - 2
+            rest = "rest"
+            if plan.aside:
+                self.add(f"row = rest * {inner}")
+            else:
+                self.add(f"line = rest * {inner} + first")
+                coordinates[-1] = "first"
         else:
             self.add("line = item")
             last = plan.kept - 1
@@ -270,17 +280,20 @@ class _Text:
             rest = "rest"
         if last >= 0:
             coordinates[0] = rest
+        if plan.aside:
+            coordinates = coordinates[:-1]
         for n, steps in enumerate(plan.steps):
             terms = [f"first{n}"] if steps.shifted else []
-            terms += _terms(coordinates, steps.kept, f"k{n}")
+            terms += _terms(coordinates, steps.kept[: len(coordinates)], f"k{n}")
             self.add(f"b{n} = {' + '.join(terms) or self.number(0)}")
         if not plan.parts:
-            self.add(f"target = {' + '.join(_terms(coordinates, plan.target, 't')) or self.number(0)}")
+            terms = _terms(coordinates, plan.target[: len(coordinates)], "t")
+            self.add(f"target = {' + '.join(terms) or self.number(0)}")
 
     def columns(self) -> int:
         """Results of a thread."""
         plan = self.plan
-        return (plan.lanes * (plan.vectors if plan.aside else 1)) if plan.across else 1
+        return plan.lanes if plan.across else 1
 
     def reduce(self) -> None:
         """Reduce a thread's elements of a part."""
@@ -289,7 +302,7 @@ class _Text:
             self.in_order()
             return
         along = 1 if plan.across else plan.lanes
-        step = plan.group * along * (1 if plan.aside else plan.vectors)
+        step = plan.group * along * plan.vectors
         self.hoisted()
         self.add(f"whole = begin + (end - begin) // {self.number(step)} * {self.number(step)}")
         lane = f" + y * {self.number(along)}" if along > 1 else " + y"
@@ -310,13 +323,56 @@ class _Text:
             return
         begin = "whole" if plan.group == 1 else "whole + y"
         if plan.across:
-            if step > 1:
-                with self.block(f"for r in range({begin}, end, {self.number(plan.group)}):"):
-                    for u in range(plan.vectors if plan.aside else 1):
-                        self.element(f"s{u}", f"u{u}", "r", u)
+            with self.block(f"for r in range({begin}, end, {self.number(plan.group)}):"):
+                self.element("s0", "u0", "r", 0)
         else:
             with self.block(f"for r in range({begin}, end, {self.number(plan.group)}):"):
                 self.element("t", "u0", "r", 0, single=True)
+
+    def strip(self) -> None:
+        """Reduce the elements of many neighbouring results, whose numbers lie in a core's cache."""
+        plan, has_places = self.plan, self.reducer.has_places
+        self.places()
+        self.hoisted()
+        one, lanes = self.number(1), self.number(plan.lanes)
+        inner = f"kept{plan.kept - 1}" if plan.kept > 1 else "lines"
+        self.add(f"count = (min(width, {inner} - first) + {lanes} - {one}) // {lanes}")
+        self.add(f"held = local.array({STRIP // plan.lanes}, {self.vector()})")
+        if has_places:
+            self.add(f"held_places = local.array({STRIP // plan.lanes}, {self.vector(of_places=True)})")
+        with self.block("for c in range(count):"):
+            self.start("s")
+            self.add("held[c] = s0", *(["held_places[c] = s0p"] if has_places else []))
+        step = self.number(_ROWS)
+        self.add(f"whole = begin + (end - begin) // {step} * {step}")
+        for begin, end, rows in (("begin", "whole", _ROWS), ("whole", "end", 1)):
+            with self.block(f"for r in range({begin}, {end}, {self.number(rows)}):"), self.columns_of_strip():
+                self.add("s0 = held[c]", *(["s0p = held_places[c]"] if has_places else []))
+                for u in range(rows):
+                    self.add(f"at{u} = r + {self.number(u)}")
+                    self.load(f"v{u}", f"at{u}", 0)
+                for u in range(rows):
+                    self.apply("s0", f"v{u}", f"at{u}", 0)
+                self.add("held[c] = s0", *(["held_places[c] = s0p"] if has_places else []))
+        with self.columns_of_strip():
+            self.add("line = row + column")
+            self.add("s0 = held[c]", *(["s0p = held_places[c]"] if has_places else []))
+            if not plan.parts:
+                terms = _terms(["column"], plan.target[-1:], "t", plan.kept - 1)
+                self.add("start = target", f"target = {' + '.join(['start', *terms])}")
+            for lane in range(plan.lanes):
+                self.store(lane, *self.lane("s0", lane))
+            if not plan.parts:
+                self.add("target = start")
+
+    @contextmanager
+    def columns_of_strip(self) -> Iterator[None]:
+        """A loop over a strip's vectors, the last of which begins so that it ends with the row."""
+        inner = f"kept{self.plan.kept - 1}" if self.plan.kept > 1 else "lines"
+        lanes = self.number(self.plan.lanes)
+        with self.block("for c in range(count):"):
+            self.add(f"column = min(first + {self.index}(c) * {lanes}, {inner} - {lanes})")
+            yield
 
     def in_order(self) -> None:
         """Reduce all elements of a result, one after the other."""
@@ -333,7 +389,7 @@ class _Text:
         """A turn of a thread: its vectors."""
         plan = self.plan
         for u in range(plan.vectors):
-            ahead = "" if plan.aside or not u else f" + {self.number(u * plan.group * along)}"
+            ahead = "" if not u else f" + {self.number(u * plan.group * along)}"
             self.add(f"at{u} = r{lane}{ahead}")
             self.load(f"v{u}", f"at{u}", u)
         for u in range(plan.vectors):
@@ -368,8 +424,8 @@ class _Text:
             if self.is_hoisted(n):
                 continue
             terms = [f"b{n}", *_terms(coordinates, steps.reduced, f"r{n}")]
-            if plan.aside and u:
-                terms += _terms([self.number(u * plan.lanes)], steps.kept[-1:], f"k{n}", len(steps.kept) - 1)
+            if plan.aside:
+                terms += _terms(["column"], steps.kept[-1:], f"k{n}", len(steps.kept) - 1)
             place = " + ".join(terms)
             walked = steps.kept if plan.across else steps.reduced
             if plan.lanes > 1 and not single and walked[-1] == 1:
@@ -406,9 +462,14 @@ class _Text:
             *loaded, place = values if self.has_places else [*values, at]
             if not self.has_places and not plan.across and lane:
                 place = f"{at} + {self.number(lane)}"
-            taken = ", ".join([f"{state}{own}", f"{state}p{own}", *loaded, *self.numbers, place])
-            calls["step"].append(f"step({taken})")
-            calls["step_places"].append(f"step_places({taken})")
+            number, old, rest = f"{state}{own}", f"{state}p{own}", [*loaded, *self.numbers]
+            if self.has_places:  # places of parts, in any order
+                four = ", ".join([number, old, f"element({', '.join(rest)})", place])
+                calls["step"].append(f"join({four})")
+                calls["step_places"].append(f"join_places({four})")
+                continue
+            calls["step"].append(f"step({', '.join([number, *rest])})")
+            calls["step_places"].append(f"step_places({', '.join([number, old, *rest, place])})")
         self.assign(state, calls["step"], calls["step_places"])
 
     def assign(self, state: str, numbers: list[str], places: list[str]) -> None:
@@ -443,12 +504,7 @@ class _Text:
         plan = self.plan
         if self.reducer.identity is None:
             return
-        names = [f"s{u}" for u in range(plan.vectors)]
-        while len(names) > 1:
-            half = len(names) // 2
-            for first, second in zip(names[:half], names[half:], strict=True):
-                self.join_vectors(first, second)
-            names = names[:half]
+        self.fold_vectors()
         values = [self.lane("s0", lane) for lane in range(plan.lanes)]
         count = 0
         while len(values) > 1:
@@ -458,6 +514,17 @@ class _Text:
                 count += 1
             values = joined
         self.joined("t", ("t", "tp"), values[0])
+
+    def fold_vectors(self) -> None:
+        """Join a thread's vectors lane by lane: to ``s0``."""
+        if self.reducer.identity is None:
+            return
+        names = [f"s{u}" for u in range(self.plan.vectors)]
+        while len(names) > 1:
+            half = len(names) // 2
+            for first, second in zip(names[:half], names[half:], strict=True):
+                self.join_vectors(first, second)
+            names = names[:half]
 
     def joined(self, name: str, first: tuple[str, str], second: tuple[str, str]) -> tuple[str, str]:
         """Set ``name`` to two numbers joined."""
@@ -549,7 +616,9 @@ class _Text:
             self.add(f"out0[{at}] = as_int64({place})")
             return
         if reducer.mean:
-            number = f"{number} / count"
+            number = f"{number} / divisor"
+        if reducer.root:
+            number = f"np.sqrt({number})"
         if reducer.output.kind == "b":
             number = f"{number} != {self.held}(0)"
         self.add(f"out0[{at}] = {converted(number, reducer.output)}")

@@ -29,6 +29,7 @@ from portagpu.runtime.arrays.layout import (
     layout_of,
     strides_of,
 )
+from portagpu.runtime.arrays.methods import ArrayMethods
 from portagpu.runtime.arrays.operators import ArrayOperators
 from portagpu.runtime.arrays.overlap import may_overlap
 from portagpu.runtime.execution.context import Context, context_of
@@ -40,7 +41,7 @@ _LARGE = 2**30  # elements; larger arrays need 64-bit subscripts
 allocations = itertools.count()
 
 
-class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
+class DeviceNDArray(ArrayItems, ArrayMethods, ArrayOperators, ArrayNames):
     """An n-dimensional array in the memory of one device.
 
     ``shape``, ``strides`` (bytes), ``dtype``, ``ndim``, ``size``, ``nbytes``, ``itemsize``, ``T`` are those of NumPy.
