@@ -86,6 +86,8 @@ class _Text:
         """The kernel."""
         plan, reducer = self.plan, self.reducer
         self.functions()
+        if plan.lanes > 1:
+            self.functions_of_vectors()
         outs = ["out0", "out1"] if reducer.has_places and plan.parts else ["out0"]
         memories = [f"m{n}" for n in range(self.operands)]
         counts = ["divisor"] if reducer.mean and not plan.parts else []
@@ -379,7 +381,7 @@ class _Text:
         self.hoisted()
         with self.block(f"if begin < end:"):
             self.load("u0", "begin", 0, single=True)
-            args = ", ".join([*self.values("u0", 0, single=True)[: len(self.program.arrays)], *self.numbers])
+            args = ", ".join([*self.values("u0")[: len(self.program.arrays)], *self.numbers])
             first = "s0" if self.plan.across else "t"
             self.add(f"{first} = element({args})")
             with self.block(f"for r in range(begin + {self.number(1)}, end):"):
@@ -427,70 +429,76 @@ class _Text:
             if plan.aside:
                 terms += _terms(["column"], steps.kept[-1:], f"k{n}", len(steps.kept) - 1)
             place = " + ".join(terms)
-            walked = steps.kept if plan.across else steps.reduced
-            if plan.lanes > 1 and not single and walked[-1] == 1:
+            if self.is_vector(n) and not single:
                 aligned = ", aligned=True" if plan.aligned else ""
                 self.add(f"{prefix}e{n} = vload(m{n}, {place}, {plan.lanes}{aligned})")
             else:
                 self.add(f"{prefix}e{n} = m{n}[{place}]")
 
-    def values(self, prefix: str, lane: int, *, single: bool = False) -> list[str]:
-        """Text of the loaded elements of a lane."""
-        plan = self.plan
-        found = []
-        for n, steps in enumerate(plan.steps):
-            walked = steps.kept if plan.across else steps.reduced
-            if self.is_hoisted(n):
-                found.append(f"h{n}")
-            elif plan.lanes > 1 and not single and walked[-1] == 1:
-                found.append(f"{prefix}e{n}[{lane}]")
-            else:
-                found.append(f"{prefix}e{n}")
-        return found
+    def is_vector(self, n: int) -> bool:
+        """Whether an operand is loaded as vectors."""
+        steps = self.plan.steps[n]
+        walked = steps.kept if self.plan.across else steps.reduced
+        return self.plan.lanes > 1 and not self.is_hoisted(n) and walked[-1] == 1
+
+    def values(self, prefix: str) -> list[str]:
+        """Names of what was loaded."""
+        return [f"h{n}" if self.is_hoisted(n) else f"{prefix}e{n}" for n in range(self.operands)]
 
     def apply(self, state: str, prefix: str, at: str, u: int, *, single: bool = False) -> None:
         """Reduce what was loaded."""
-        plan, reducer = self.plan, self.reducer
-        lanes = 1 if single else plan.lanes
-        calls: dict[str, list[str]] = {"step": [], "step_places": []}
-        for lane in range(lanes):
-            values = self.values(prefix, lane, single=single)
-            own = f"[{lane}]" if lanes > 1 else ""
-            if not reducer.has_places:
-                calls["step"].append(f"step({', '.join([f'{state}{own}', *values, *self.numbers])})")
-                continue
-            *loaded, place = values if self.has_places else [*values, at]
-            if not self.has_places and not plan.across and lane:
-                place = f"{at} + {self.number(lane)}"
-            number, old, rest = f"{state}{own}", f"{state}p{own}", [*loaded, *self.numbers]
-            if self.has_places:  # places of parts, in any order
-                four = ", ".join([number, old, f"element({', '.join(rest)})", place])
-                calls["step"].append(f"join({four})")
-                calls["step_places"].append(f"join_places({four})")
-                continue
-            calls["step"].append(f"step({', '.join([number, *rest])})")
-            calls["step_places"].append(f"step_places({', '.join([number, old, *rest, place])})")
-        self.assign(state, calls["step"], calls["step_places"])
-
-    def assign(self, state: str, numbers: list[str], places: list[str]) -> None:
-        """Set a thread's numbers, and their places, to a value of each lane."""
-        several = len(numbers) > 1
-        shown = f"vector({', '.join(numbers)})" if several else numbers[0]
-        if not places:
-            self.add(f"{state} = {shown}")
+        values = [*self.values(prefix), *([] if self.has_places or not self.reducer.has_places else [at])]
+        if single or self.plan.lanes == 1:
+            self.assign(state, *self.steps_of(state, f"{state}p", values))
             return
-        placed = f"places({', '.join(places)})" if several else places[0]
-        self.add(f"new = {shown}", f"{state}p = {placed}", f"{state} = new")
+        args = ", ".join([state, *([f"{state}p"] if self.reducer.has_places else []), *values, *self.numbers])
+        self.assign(state, f"take({args})", f"take_places({args})")
+
+    def steps_of(self, number: str, old: str, values: list[str]) -> tuple[str, str]:
+        """Text of a number, and of its place, after one more element."""
+        if not self.reducer.has_places:
+            return f"step({', '.join([number, *values, *self.numbers])})", ""
+        *loaded, place = values
+        rest = ", ".join([*loaded, *self.numbers])
+        if self.has_places:  # places of parts, in any order
+            four = f"{number}, {old}, element({rest}), {place}"
+            return f"join({four})", f"join_places({four})"
+        return f"step({number}, {rest})", f"step_places({number}, {old}, {rest}, {place})"
+
+    def functions_of_vectors(self) -> None:
+        """A vector with one more element in each lane, and two vectors as one."""
+        plan, reducer = self.plan, self.reducer
+        states = ["s", "p"] if reducer.has_places else ["s"]
+        names = [*self.is_loaded, *(["at"] if reducer.has_places and not self.has_places else [])]
+        turns = []
+        for lane in range(plan.lanes):
+            values = [f"{name}[{lane}]" if self.is_vector(n) else name for n, name in enumerate(self.is_loaded)]
+            if len(names) > len(self.is_loaded):
+                values.append(f"at + {self.number(lane)}" if lane and not plan.across else "at")
+            turns.append(self.steps_of(f"s[{lane}]", f"p[{lane}]", values))
+        for n, name in enumerate(("take", "take_places")[: len(states)]):
+            with self.function(name, [*states, *names, *self.numbers]):
+                self.add(f"return {self.vector(of_places=n > 0)}({', '.join(turn[n] for turn in turns)})")
+        both = ["x", "p", "y", "q"] if reducer.has_places else ["x", "y"]
+        for n, name in enumerate(("join", "join_places")[: len(states)]):
+            with self.function(f"{name}_lanes", both):
+                pairs = [f"{name}({', '.join(f'{v}[{lane}]' for v in both)})" for lane in range(plan.lanes)]
+                self.add(f"return {self.vector(of_places=n > 0)}({', '.join(pairs)})")
+
+    def assign(self, state: str, number: str, place: str) -> None:
+        """Set a thread's numbers, and their places."""
+        if not self.reducer.has_places:
+            self.add(f"{state} = {number}")
+        else:
+            self.add(f"new = {number}", f"{state}p = {place}", f"{state} = new")
 
     def join_vectors(self, state: str, other: str) -> None:
         """Join two vectors lane by lane."""
-        lanes = self.plan.lanes
-        pairs = [(*self.lane(state, lane), *self.lane(other, lane)) for lane in range(lanes)]
+        lanes = "_lanes" if self.plan.lanes > 1 else ""
+        both = f"{state}, {other}"
         if self.reducer.has_places:
-            shown = [", ".join(pair) for pair in pairs]
-            self.assign(state, [f"join({four})" for four in shown], [f"join_places({four})" for four in shown])
-        else:
-            self.assign(state, [f"join({a}, {b})" for a, _, b, _ in pairs], [])
+            both = f"{state}, {state}p, {other}, {other}p"
+        self.assign(state, f"join{lanes}({both})", f"join_places{lanes}({both})")
 
     def lane(self, state: str, lane: int) -> tuple[str, str]:
         """Text of a lane's number and place."""
