@@ -11,7 +11,7 @@ from portagpu.device.cuda_names import CudaNames
 _FIRST = "opencl"  # whose devices have keys and numbers without a name before them
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class DeviceRecord(CudaNames):
     """A device: what it is, what it can do, or why it does not work and what helps.
 
@@ -36,6 +36,9 @@ class DeviceRecord(CudaNames):
     version: str = ""
     told_capability: tuple[int, int] | None = None
     corrects_errors: bool = False
+
+    def __repr__(self) -> str:
+        return f"<portagpu device {self.label}: {self.name} ({self.platform})>"
 
     @property
     def works(self) -> bool:

@@ -9,12 +9,12 @@ import numpy as np
 
 from portagpu.errors import ArgumentTypeError, DTypeError, OutOfMemoryError, ShapeError
 from portagpu.expressions.evaluation import evaluate
-from portagpu.expressions.loops import loop_of
 from portagpu.expressions.node import Node
+from portagpu.expressions.operations import Operation, conversion, operation, operation_of
 from portagpu.runtime.arrays.array import DeviceNDArray, allocations
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.arrays.factory import facts_of, with_facts
-from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.context import Context, current_context
 from portagpu.ufuncs.operands import broadcast_shapes, operand
 
 _PYTHON = (bool, int, float, complex)
@@ -28,10 +28,18 @@ def apply(ufunc: np.ufunc, *values: Any) -> DeviceNDArray:
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`.
     """
     operands, kinds, shape, context = taken(values)
-    loop = loop_of(ufunc, *kinds)
-    inputs = loop.inputs
-    operands = tuple(kind.type(x) if type(x) in _PYTHON else x for x, kind in zip(operands, inputs, strict=True))
-    return put_off(Node(context, ufunc.__name__, operands, inputs, loop.output, shape))
+    function = operation_of(ufunc, *kinds)
+    return put_off(Node(context, function, typed(operands, function), shape))
+
+
+def typed(operands: tuple[Any, ...], function: Operation) -> tuple[Any, ...]:
+    """Operands with Python's numbers as numbers of the dtypes that the function computes in."""
+    for x in operands:
+        if type(x) in _PYTHON:
+            break
+    else:
+        return operands
+    return tuple(kind.type(x) if type(x) in _PYTHON else x for x, kind in zip(operands, function.inputs, strict=True))
 
 
 def apply_into(out: DeviceNDArray, ufunc: np.ufunc, *values: Any, where: Any = None) -> DeviceNDArray:
@@ -40,15 +48,12 @@ def apply_into(out: DeviceNDArray, ufunc: np.ufunc, *values: Any, where: Any = N
     Raises `ShapeError` for an array of another shape, `DTypeError` for one that cannot hold the results' kind.
     """
     operands, kinds, shape, context = taken((*values, out))
-    loop = loop_of(ufunc, *kinds[:-1])
-    operands = tuple(
-        kind.type(x) if type(x) in _PYTHON else x for x, kind in zip(operands[:-1], loop.inputs, strict=True)
-    )
-    node = Node(context, ufunc.__name__, operands, loop.inputs, loop.output, shape)
+    function = operation_of(ufunc, *kinds[:-1])
+    node = Node(context, function, typed(operands[:-1], function), shape)
     if where is not None:
-        mask, *_ = taken((where, out))[0]
-        truth = np.dtype(bool)
-        node = Node(context, "where", (mask, node, out), (truth, out.dtype, out.dtype), out.dtype, shape)
+        mask = taken((where, out))[0][0]
+        chosen = operation("where", (np.dtype(bool), out.dtype, out.dtype), out.dtype)
+        node = Node(context, chosen, (mask, node, out), shape)
     store(node, out)
     return out
 
@@ -56,7 +61,7 @@ def apply_into(out: DeviceNDArray, ufunc: np.ufunc, *values: Any, where: Any = N
 def convert(x: DeviceNDArray, dtype: np.dtype[Any]) -> DeviceNDArray:
     """An array's elements as another dtype."""
     operands, _, shape, context = taken((x,))
-    return put_off(Node(context, "astype", operands, (dtype,), dtype, shape))
+    return put_off(Node(context, conversion(dtype), operands, shape))
 
 
 def store(node: Node, out: DeviceNDArray) -> None:
@@ -109,7 +114,8 @@ def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tu
             shape = broadcast_shapes((shape, own))
         operands.append(value if value.deferred is None else value.deferred.node)
         kinds.append(value._dtype)
-    assert context is not None and shape is not None
+    if context is None or shape is None:  # numbers only
+        context, shape = current_context(), ()
     return tuple(operands), tuple(kinds), shape, context
 
 

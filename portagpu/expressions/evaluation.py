@@ -5,44 +5,96 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from portagpu.device.record import DeviceType
+from portagpu.dispatch.ready import ReadyLaunch
 from portagpu.expressions.axes import broadcast_strides, joined
 from portagpu.expressions.kernels import FLAT, kernel_of
 from portagpu.expressions.node import Node
-from portagpu.expressions.program import Flattened, Program
+from portagpu.expressions.program import Program, Steps
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream
-from portagpu.ufuncs.kernel_source import launch
+
+_THREADS = 256
+_BYTES = 16  # that a thread of a GPU reads of an array: enough are then on their way to keep the memory busy
+_MOST = 4096  # launches that a context remembers
 
 
-def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | int = 0) -> None:
+def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | None = None) -> None:
     """Compute a node's elements, to memory of their own or to an array's, which may be of another dtype.
 
-    Nodes on the way whose arrays the program still has are stored by the same kernel.
+    Nodes on the way whose arrays the program still has are stored by the same kernel. ``into`` shares no memory with
+    other operands, but may be one itself.
     """
-    flattened = Flattened(root)
-    while (smaller := smaller_node(flattened)) is not None:  # to be computed once, not for each element of the whole
-        evaluate(smaller, stream=stream)
-        flattened = Flattened(root)
-    stored = [] if into is not None else [root]
-    for node in flattened.nodes:
-        if node is not root and node.shape == root.shape and node.array is not None and node.array() is not None:
-            stored.append(node)
-    made = [Made(node) for node in stored]
-    targets = [m.array for m in made]
+    alone = _alone(root) if into is None and stream is None else None
+    if alone is not None and _run_again(root, alone):
+        return
+    program = Program(root, into)
+    while program.smaller is not None:  # to be computed once, not for each element of the whole
+        evaluate(program.smaller, stream=stream)
+        program = Program(root, into)
+    stored = [root] if into is None else []
+    if len(program.nodes) > 1:
+        shape = root.shape
+        stored += [n for n in program.nodes if n is not root and n.shape == shape and n.is_wanted]
+    made = [_Made(node) for node in stored]
     try:
+        targets = [m.array for m in made]
         if into is not None:
             stored, targets = [root, *stored], [into, *targets]
-        program = flattened.program(stored, [target.dtype for target in targets])
         if targets[0].size:
-            run(program, targets, flattened.arrays, flattened.numbers, root.context, stream)
+            ready = _run(program, stored, targets, root.context, stream)
+            if alone is not None and ready is not None and len(program.arrays) + len(program.numbers) == len(alone) - 2:
+                root.context.expression_launches[alone] = ready, targets[0].layout_token
     except BaseException:
         for m in made:
             m.undo()
         raise
+    for m in made:
+        m.node.result = m.array
 
 
-class Made:
+def _alone(root: Node) -> tuple[Any, ...] | None:
+    """What tells the kernel of a node whose operands are all there, and the launch; None for other nodes."""
+    operands = root.operands
+    key: list[Any] = [root.operation, root.shape]
+    for operand in operands:
+        if type(operand) is DeviceNDArray:
+            if operand.layout_token is None:
+                return None
+            key.append((operand.layout_token, operand._shape))
+        elif type(operand) is Node:
+            return None
+        else:
+            key.append(operand.dtype)
+    if len(operands) == 2 and operands[0] is operands[1]:
+        return None
+    return tuple(key)
+
+
+def _run_again(root: Node, alone: tuple[Any, ...]) -> bool:
+    """Launch a node's kernel as it was launched for a node like it; False where there was none."""
+    context = root.context
+    found = context.expression_launches.get(alone)
+    array = None if root.array is None else root.array()
+    if found is None or array is None:
+        return False
+    ready, token = found
+    deferred, array.deferred = array.deferred, None
+    try:
+        array._buffer = context.allocate(array.size * array.itemsize)
+        done: bool = ready.again(context.default_stream, (array, *root.operands))
+    except BaseException:
+        array.deferred, array._buffer = deferred, None
+        raise
+    if done:
+        array.layout_token, root.result = token, array
+    else:
+        array.deferred, array._buffer = deferred, None
+    return done
+
+
+class _Made:
     """The array that gets a node's elements: the one that shows the node, where the program still has that."""
 
     __slots__ = ("_deferred", "array", "node")
@@ -55,66 +107,83 @@ class Made:
             array = device_array(node.shape, node.dtype, context=node.context)
         else:
             context = node.context
-            array._buffer = context.allocate(array.nbytes)
+            array._buffer = context.allocate(array.size * array.itemsize)
             array.deferred = None
             token = array.type_key, array.is_large
             array.layout_token = context.layout_tokens.setdefault(token, token)
         self.array: DeviceNDArray = array
-        node.result = array
 
     def undo(self) -> None:
         """Nothing was computed."""
-        self.node.result = None
         if self._deferred is not None:
             self.array.deferred, self.array._buffer, self.array.layout_token = self._deferred, None, None
 
 
-def smaller_node(flattened: Flattened) -> Node | None:
-    """A node of the expression that has fewer elements than the whole, but more than one."""
-    for node in flattened.nodes:
-        if node.shape != flattened.shape and any(extent != 1 for extent in node.shape):
-            return node
-    return None
+def _run(
+    program: Program, stored: list[Node], targets: list[DeviceNDArray], context: Context, stream: Stream | None
+) -> ReadyLaunch | None:
+    """Launch the kernel that stores nodes to arrays, which all lie alike.
 
-
-def run(
-    program: Program,
-    targets: Sequence[DeviceNDArray],
-    arrays: Sequence[DeviceNDArray],
-    numbers: Sequence[Any],
-    context: Context,
-    stream: Stream | int,
-) -> None:
-    """Launch a program's kernel: a thread for each element of the targets, which all lie alike."""
+    The launch, where it takes the operands as they are.
+    """
     target = targets[0]
-    singles = tuple(array.size == 1 and target.size > 1 for array in arrays)
+    shape, size = target._shape, target.size
+    key: list[Any] = [size]
+    arrays: Sequence[DeviceNDArray] = program.arrays
+    is_flat = target.layout == "C"
+    for array in arrays:
+        if array.size == 1 and size > 1:
+            key.append(1)
+        elif array.layout != "C" or array._shape != shape:
+            is_flat = False
+        key.append(array.layout_token or array.type_key)
     ndim = FLAT
-    order = target.layout
-    if order != "C" or any(
-        not single and (array.layout != "C" or array._shape != target._shape)
-        for array, single in zip(arrays, singles, strict=True)
-    ):
-        ndim, targets, arrays = _walked(targets, arrays, singles)
-    kernel = kernel_of(program, ndim, singles)
-    launch(kernel, target.size, None, stream, (*targets, *arrays, *numbers), context)
+    if not is_flat:
+        ndim, targets, arrays = _walked(targets, arrays)
+        key = [size, ndim, *(a.size == 1 and size > 1 for a in arrays), *(a.layout_token or a.type_key for a in arrays)]
+    for node, array in zip(stored, targets, strict=True):
+        key += (program.register_of(node), array.layout_token or array.type_key)
+    key += program.key
+    args = (*targets, *arrays, *program.numbers)
+    where = context.default_stream if stream is None else stream
+    launches = context.expression_launches
+    known = tuple(key)
+    ready: ReadyLaunch | None = launches.get(known)
+    if ready is not None and ready.again(where, args):
+        return ready if is_flat else None
+    singles = tuple(array.size == 1 and size > 1 for array in arrays)
+    threads, items = _shape_of(context, targets[0].itemsize, ndim)
+    kernel = kernel_of(Steps(program, stored, targets), ndim, singles, threads, items)
+    if len(launches) >= _MOST:
+        launches.clear()
+    blocks = -(-size // (threads * items))
+    launches[known] = ready = ReadyLaunch(kernel, (blocks, 1, 1), (threads, 1, 1), args, context)
+    ready.again(where, args)
+    return ready if is_flat else None
+
+
+def _shape_of(context: Context, itemsize: int, ndim: int) -> tuple[int, int]:
+    """Threads of a block, and elements of a thread."""
+    caps = context.capabilities
+    threads = min(_THREADS, caps.max_work_group_size, caps.max_work_item_sizes[0])
+    if ndim != FLAT or caps.device_type is DeviceType.CPU:
+        return threads, 1
+    return threads, max(1, min(4, _BYTES // itemsize))
 
 
 def _walked(
-    targets: Sequence[DeviceNDArray], arrays: Sequence[DeviceNDArray], singles: tuple[bool, ...]
+    targets: Sequence[DeviceNDArray], arrays: Sequence[DeviceNDArray]
 ) -> tuple[int, list[DeviceNDArray], list[DeviceNDArray]]:
     """Views of all operands with the axes that a kernel must walk, as few as there are."""
-    shape = targets[0].shape
+    shape, size = targets[0].shape, targets[0].size
+    walkers = [array for array in arrays if array.size != 1 or size == 1]
     steps = [target.strides for target in targets]
-    walkers = [array for array, single in zip(arrays, singles, strict=True) if not single]
     steps += [broadcast_strides(array.shape, array.strides, shape) for array in walkers]
     extents, strides = joined(shape, steps)
     views = [viewed(array, extents, own) for array, own in zip([*targets, *walkers], strides, strict=True)]
     made, rest = views[: len(targets)], iter(views[len(targets) :])
-    taken = [array if single else next(rest) for array, single in zip(arrays, singles, strict=True)]
-    ndim = len(extents)
-    if all(view.layout == "C" for view in views):
-        ndim = FLAT
-    return ndim, made, taken
+    taken = [next(rest) if array.size != 1 or size == 1 else array for array in arrays]
+    return FLAT if all(view.layout == "C" for view in views) else len(extents), made, taken
 
 
 def viewed(array: DeviceNDArray, shape: tuple[int, ...], strides: tuple[int, ...]) -> DeviceNDArray:

@@ -1,72 +1,98 @@
-"""Kernels of programs: text in the dialect, kept for programs that are equal."""
+"""Text of kernels: what a thread does with its elements, in the dialect."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from portagpu import dtypes
 from portagpu.dispatch.dispatcher import Dispatcher
-from portagpu.expressions.program import Program
+from portagpu.expressions.program import STEPS, TARGET, Steps
 from portagpu.ufuncs.kernel_source import kernel_from, position
 
 FLAT = 0
 """In place of a number of axes: the arrays that are not single elements lie alike, without gaps."""
 _MOST = 4096  # kernels that are kept
-_kernels: dict[Any, Dispatcher] = {}
+_kernels: dict[str, Dispatcher[..., Any]] = {}
 _lock = threading.Lock()
 
 
-def kernel_of(program: Program, ndim: int, singles: tuple[bool, ...]) -> Dispatcher:
-    """The kernel of a program for arrays of ``ndim`` axes, or FLAT; ``singles``: which arrays are one element.
+def kernel_of(steps: Steps, ndim: int, singles: tuple[bool, ...], threads: int, items: int) -> Dispatcher[..., Any]:
+    """The kernel for arrays of ``ndim`` axes, or FLAT; ``singles``: which of those that are read are one element.
 
-    It takes the arrays that it writes, those that it reads, and numbers.
+    Each of a block's ``threads`` computes ``items`` elements. It takes the arrays that it writes, those that it reads,
+    and numbers.
     """
-    key = program, ndim, singles
-    found = _kernels.get(key)
-    if found is None:
-        with _lock:
+    text = _text(steps, ndim, singles, threads, items)
+    with _lock:
+        found = _kernels.get(text)
+        if found is None:
             if len(_kernels) >= _MOST:
                 _kernels.clear()
-            found = _kernels.get(key)
-            if found is None:
-                found = _kernels[key] = _make(program, ndim, singles)
+            found = _kernels[text] = kernel_from(text.splitlines(), {"core": _Named, "np": np, **TYPES}, {})
     return found
 
 
-def _make(program: Program, ndim: int, singles: tuple[bool, ...]) -> Dispatcher:
-    outputs = [f"out{n}" for n in range(len(program.outputs))]
-    arrays = [f"a{n}" for n in range(len(program.arrays))]
-    numbers = [f"n{n}" for n in range(len(program.numbers))]
+class _Named:
+    """Gives the file of a kernel's text its name."""
+
+    __name__ = "expression"
+
+
+def _text(steps: Steps, ndim: int, singles: tuple[bool, ...], threads: int, items: int) -> str:
+    arrays = [f"a{n}" for n in range(len(steps.arrays))]
+    targets = [f"out{n}" for n in range(len(steps.outputs))]
+    numbers = [f"n{n}" for n in range(len(steps.numbers))]
     lines, at = position(ndim, "out0.shape") if ndim > 1 else ([], "i")
-    values = [
-        _loaded(name, at, ndim, dtype, is_single=single)
-        for name, dtype, single in zip(arrays, program.arrays, singles, strict=True)
-    ]
-    values += numbers
-    body = list(lines)
-    for name, registers, inputs, dtype in program.steps:
-        taken = [converted(values[r], kind) for r, kind in zip(registers, inputs, strict=True)]
-        body.append(f"        t{len(values)} = {converted(applied(name, taken), dtype)}")
-        values.append(f"t{len(values)}")
-    for name, (register, dtype) in zip(outputs, program.outputs, strict=True):
-        place = f"{name}.ravel()[i]" if ndim == FLAT else f"{name}[{at}]"
-        body.append(f"        {place} = {converted(values[register], dtype)}")
-    text = [
-        f"def kernel({', '.join([*outputs, *arrays, *numbers])}):",
-        "    i = grid(1)",
-        "    if i < out0.size:",
-        *body,
-    ]
-    return kernel_from(text, {"core": np.positive, "np": np, **TYPES}, {})
+
+    def place(name: str, i: str) -> str:
+        return f"{name}.ravel()[{i}]" if ndim == FLAT else f"{name}[{at}]"
+
+    loaded = [f"{name}.ravel()[0]" if single else "" for name, single in zip(arrays, singles, strict=True)]
+    text = [f"def kernel({', '.join([*targets, *arrays, *numbers])}):"]
+    if items == 1:
+        text += ["    i = grid(1)", "    if i < out0.size:", *lines]
+        text += _element(steps, "        ", "", lambda n: loaded[n] or place(arrays[n], "i"), place("out0", "i"))
+        text += [f"        {place(f'out{n}', 'i')} = v{n}" for n in range(len(targets))]
+        return "\n".join(text)
+    text += [f"    i = blockIdx.x * {threads * items} + threadIdx.x"]
+    text += [f"    if (blockIdx.x + 1) * {threads * items} <= out0.size:"]
+    for k in range(items):  # all loads before all that waits for them
+
+        def load(n: int, k: int = k) -> str:
+            return loaded[n] or place(arrays[n], f"i + {k * threads}")
+
+        text += _element(steps, "        ", f"k{k}", load, place("out0", f"i + {k * threads}"))
+    for k in range(items):
+        text += [f"        {place(f'out{n}', f'i + {k * threads}')} = k{k}v{n}" for n in range(len(targets))]
+    text += ["    else:", f"        for j in range(i, out0.size, {threads}):"]
+    text += _element(steps, "            ", "", lambda n: loaded[n] or place(arrays[n], "j"), place("out0", "j"))
+    text += [f"            {place(f'out{n}', 'j')} = v{n}" for n in range(len(targets))]
+    return "\n".join(text)
 
 
-def _loaded(name: str, at: str, ndim: int, dtype: np.dtype[Any], *, is_single: bool) -> str:
-    if is_single:
-        return f"{name}.ravel()[0]"
-    return f"{name}.ravel()[i]" if ndim == FLAT else f"{name}[{at}]"
+def _element(steps: Steps, indent: str, prefix: str, load: Callable[[int], str], target: str) -> list[str]:
+    """Lines that load an element's operands and compute what is stored of it, as variables v0, v1 ..."""
+    lines = [f"{indent}{prefix}x{n} = {load(n)}" for n in range(len(steps.arrays))]
+    if any(TARGET in registers for _, registers in steps.steps):
+        lines.append(f"{indent}{prefix}old = {target}")
+
+    def register(number: int) -> str:
+        if number < 0:
+            return f"n{-1 - number}"
+        if number >= STEPS:
+            return f"{prefix}t{number - STEPS}"
+        return f"{prefix}old" if number == TARGET else f"{prefix}x{number}"
+
+    for n, (operation, registers) in enumerate(steps.steps):
+        taken = [converted(register(r), kind) for r, kind in zip(registers, operation.inputs, strict=True)]
+        lines.append(f"{indent}{prefix}t{n} = {converted(applied(operation.name, taken), operation.dtype)}")
+    for n, (number, dtype) in enumerate(steps.outputs):
+        lines.append(f"{indent}{prefix}v{n} = {converted(register(number), dtype)}")
+    return lines
 
 
 TYPES = {f"as_{row.name}": getattr(np, "bool_" if row is dtypes.BOOL else row.name) for row in dtypes.ALL}

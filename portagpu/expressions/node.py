@@ -7,6 +7,7 @@ from weakref import ref
 
 import numpy as np
 
+from portagpu.expressions.operations import Operation
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context
 
@@ -16,18 +17,16 @@ _MOST = 24  # functions and operands of one kernel: more need registers that thr
 class Node:
     """A function of elements, applied to operands that broadcast to ``shape``: nodes, device arrays, NumPy scalars.
 
-    ``inputs`` are the dtypes to which the operands are converted before. ``array`` refers to the array that shows the
-    node to the program; ``result`` is what holds its elements once they are computed.
+    ``array`` refers to the array that shows the node to the program; ``result`` is what holds its elements once they
+    are computed. ``was_reduced``: by a kernel that did not store it.
     """
 
     __slots__ = (
         "__weakref__",
         "array",
         "context",
-        "dtype",
-        "inputs",
-        "name",
         "operands",
+        "operation",
         "result",
         "shape",
         "was_reduced",
@@ -35,25 +34,28 @@ class Node:
     )
 
     def __init__(
-        self,
-        context: Context,
-        name: str,
-        operands: tuple[Any, ...],
-        inputs: tuple[np.dtype[Any], ...],
-        dtype: np.dtype[Any],
-        shape: tuple[int, ...],
+        self, context: Context, operation: Operation, operands: tuple[Any, ...], shape: tuple[int, ...]
     ) -> None:
-        self.context, self.name, self.operands, self.inputs = context, name, operands, inputs
-        self.dtype, self.shape = dtype, shape
+        self.context, self.operation, self.operands, self.shape = context, operation, operands, shape
         self.array: ref[DeviceNDArray] | None = None
-        self.was_reduced = False  # by a kernel that did not store it
         self.result: DeviceNDArray | None = None
+        self.was_reduced = False
         weight = 1
         for operand in operands:
             weight += operand.weight if type(operand) is Node else 1
         self.weight: int = weight  # of the tree below; parts that are shared count as often as they occur
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the elements."""
+        return self.operation.dtype
+
+    @property
     def is_large(self) -> bool:
         """Whether nothing should be added any more."""
         return self.weight >= _MOST
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the program still has the array."""
+        return self.array is not None and self.array() is not None

@@ -1,81 +1,91 @@
-"""An expression as a program: loads, functions and stores in order, equal for expressions that the same kernel runs."""
+"""An expression taken apart: what a kernel loads, applies and stores, in order, and the operands it does so with."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from portagpu.expressions.node import Node
+from portagpu.expressions.operations import Operation
 from portagpu.runtime.arrays.array import DeviceNDArray
 
 
-class Program(NamedTuple):
-    """What a kernel does with an element. Registers are numbered: first those of arrays, then of numbers, then steps.
+class Program:
+    """The operands and steps of an expression.
 
-    ``arrays`` and ``numbers`` are dtypes, ``steps`` the name of a function, its registers, the dtypes they are
-    converted to and the result's; ``outputs`` the registers that are stored, with the dtypes of the arrays.
+    Registers are numbered: arrays are 0, 1 ..., numbers -1, -2 ..., steps follow the arrays in `registers_of_steps`.
+    ``key`` is equal for expressions that one kernel runs; it has no operand in it.
     """
 
-    arrays: tuple[np.dtype[Any], ...]
-    numbers: tuple[np.dtype[Any], ...]
-    steps: tuple[tuple[str, tuple[int, ...], tuple[np.dtype[Any], ...], np.dtype[Any]], ...]
-    outputs: tuple[tuple[int, np.dtype[Any]], ...]
+    __slots__ = ("_places", "_shape", "arrays", "key", "nodes", "numbers", "smaller", "target")
 
-
-class Flattened:
-    """A program with its operands, which are found by walking from a root."""
-
-    __slots__ = ("_places", "_root", "_steps", "arrays", "nodes", "numbers", "shape")
-
-    def __init__(self, root: Node | DeviceNDArray) -> None:
-        self.shape = root.shape
-        self._root = root
+    def __init__(self, root: Node, target: DeviceNDArray | None = None) -> None:
+        """``target``: an array that is written, and may be among those that are read, element by element."""
         self.arrays: list[DeviceNDArray] = []
         self.numbers: list[Any] = []
         self.nodes: list[Node] = []  # in the order of their steps
-        self._places: dict[int, tuple[str, int]] = {}
-        self._steps: list[tuple[Node, list[tuple[str, int]]]] = []
+        self.key: list[Any] = []
+        self.target = target
+        self.smaller: Node | None = None
+        """A node of the expression that has fewer elements than the whole, but more than one."""
+        self._places: dict[int, int] = {}
+        self._shape = root.shape
         self._visit(root)
 
-    def _visit(self, value: Any) -> tuple[str, int]:
-        if type(value) is Node and value.result is not None:
-            value = value.result
+    def _visit(self, value: Any) -> int:
+        """Take a value apart; its register, which is that of a step where it is a thousand or more."""
+        kind = type(value)
+        if kind is Node and value.result is not None:
+            value, kind = value.result, DeviceNDArray
         found = self._places.get(id(value))
         if found is not None:
             return found
-        if type(value) is Node:
-            places = [self._visit(operand) for operand in value.operands]
-            found = "step", len(self._steps)
-            self._steps.append((value, places))
+        if kind is Node:
+            registers = [self._visit(operand) for operand in value.operands]
+            found = STEPS + len(self.nodes)
             self.nodes.append(value)
-        elif isinstance(value, DeviceNDArray):
-            found = "array", len(self.arrays)
-            self.arrays.append(value)
+            if value.shape != self._shape and self.smaller is None and any(n != 1 for n in value.shape):
+                self.smaller = value
+            self.key += (value.operation, *registers)
+        elif kind is DeviceNDArray or isinstance(value, DeviceNDArray):
+            if value is self.target:
+                found = TARGET
+            else:
+                found = len(self.arrays)
+                self.arrays.append(value)
         else:
-            found = "number", len(self.numbers)
+            found = -1 - len(self.numbers)
             self.numbers.append(value)
+            self.key.append(value.dtype)
         self._places[id(value)] = found
         return found
 
-    def program(self, stored: list[Node], kinds: list[np.dtype[Any]]) -> Program:
-        """The program that stores these nodes to arrays of these dtypes."""
-        first = {"array": 0, "number": len(self.arrays), "step": len(self.arrays) + len(self.numbers)}
-        return Program(
-            tuple(a.dtype for a in self.arrays),
-            tuple(n.dtype for n in self.numbers),
-            tuple(
-                (node.name, tuple(first[kind] + at for kind, at in places), node.inputs, node.dtype)
-                for node, places in self._steps
-            ),
-            tuple((self._register(node, first), kind) for node, kind in zip(stored, kinds, strict=True)),
-        )
+    def register_of(self, node: Node) -> int:
+        """Where a node's value is."""
+        return self._places[id(node)]
 
-    def of_root(self, kind: np.dtype[Any]) -> Program:
-        """The program that computes the root, as a number of a dtype."""
-        root: Any = self._root
-        return self.program([root], [kind])
 
-    def _register(self, node: Node, first: dict[str, int]) -> int:
-        kind, at = self._places[id(node)]
-        return first[kind] + at
+STEPS, TARGET = 1000, 999
+"""The register of the first step, and of the array that is written."""
+
+
+class Steps:
+    """What a kernel does with an element: `Program` without operands, for the text of the kernel."""
+
+    __slots__ = ("arrays", "numbers", "outputs", "steps")
+
+    def __init__(self, program: Program, stored: list[Node], targets: list[DeviceNDArray]) -> None:
+        self.arrays: list[np.dtype[Any]] = [array.dtype for array in program.arrays]
+        self.numbers: list[np.dtype[Any]] = [number.dtype for number in program.numbers]
+        self.steps: list[tuple[Operation, list[int]]] = [
+            (node.operation, [program.register_of(_held(operand)) for operand in node.operands])
+            for node in program.nodes
+        ]
+        self.outputs: list[tuple[int, np.dtype[Any]]] = [
+            (program.register_of(node), target.dtype) for node, target in zip(stored, targets, strict=True)
+        ]
+
+
+def _held(operand: Any) -> Any:
+    return operand.result if type(operand) is Node and operand.result is not None else operand

@@ -7,11 +7,18 @@ import linecache
 from collections.abc import Sequence
 from typing import Any
 
-from portagpu.dialect.names import INTRINSICS
+from portagpu.dialect.names import INTRINSICS, blockDim, blockIdx, gridDim, threadIdx
 from portagpu.dispatch.decorators import jit
 from portagpu.dispatch.dispatcher import Dispatcher
 
 _THREADS = 256
+_NAMES = {
+    "grid": INTRINSICS["grid"],
+    "blockDim": blockDim,
+    "blockIdx": blockIdx,
+    "gridDim": gridDim,
+    "threadIdx": threadIdx,
+}  # of every kernel
 _numbers = itertools.count()
 
 
@@ -20,7 +27,7 @@ def kernel_from(lines: Sequence[str], namespace: dict[str, Any], options: dict[s
     filename = f"<portagpu {namespace['core'].__name__} {next(_numbers)}>"
     text = "\n".join(lines) + "\n"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    names = {"grid": INTRINSICS["grid"], **namespace}
+    names = {**_NAMES, **namespace}
     exec(compile(text, filename, "exec"), names)
     kernel: Dispatcher = jit(names["kernel"], **options)
     return kernel

@@ -6,7 +6,11 @@ Elementwise functions are put off and run as one kernel when their result is nee
 
 from __future__ import annotations
 
+from portagpu.xp.data_types import *  # noqa: F403
 from portagpu.xp.elementwise import *  # noqa: F403
+from portagpu.xp.inspection import *  # noqa: F403
 from portagpu.xp.searching import *  # noqa: F403
 from portagpu.xp.statistics import *  # noqa: F403
 from portagpu.xp.utility import *  # noqa: F403
+
+__array_api_version__ = "2024.12"

@@ -8,6 +8,7 @@ import numpy as np
 
 from portagpu.expressions.apply import apply, put_off, taken
 from portagpu.expressions.node import Node
+from portagpu.expressions.operations import operation
 from portagpu.expressions.reductions import functions
 from portagpu.runtime.arrays.numpy_dispatch import register
 
@@ -102,8 +103,9 @@ def _replaced(a: Any, value: Any) -> Any:
         return x
     (element,), (kind,), shape, context = taken((x,))
     truth = np.dtype(bool)
-    nan = Node(context, "isnan", (element,), (kind,), truth, shape)
-    return put_off(Node(context, "where", (nan, kind.type(value), element), (truth, kind, kind), kind, shape))
+    nan = Node(context, operation("isnan", (kind,), truth), (element,), shape)
+    chosen = operation("where", (truth, kind, kind), kind)
+    return put_off(Node(context, chosen, (nan, kind.type(value), element), shape))
 
 
 def _nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False) -> Any:

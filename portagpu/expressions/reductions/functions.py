@@ -13,6 +13,7 @@ from portagpu import dtypes
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.expressions.apply import apply, put_off, store, taken
 from portagpu.expressions.node import Node
+from portagpu.expressions.operations import conversion, operation
 from portagpu.expressions.reductions.reducers import Reducer, is_reorderable, reducer_of
 from portagpu.expressions.reductions.reducing import reduced
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -90,8 +91,16 @@ def reduce(
         found = reduced(x, reducer, frozenset(axes))
         if initial is not None:
             start = output.type(initial)
-            found = put_off(Node(found.context, ufunc.__name__, (start, found), (kind, kind), output, found.shape))
+            found = _joined(ufunc, start, found, kind, output)
     return finished(found, x, axes, keepdims=keepdims, out=target)
+
+
+def _joined(
+    ufunc: np.ufunc, start: Any, found: DeviceNDArray, kind: np.dtype[Any], output: np.dtype[Any]
+) -> DeviceNDArray:
+    """An initial value with what was reduced."""
+    (first, second), _, shape, context = taken((start, found))
+    return put_off(Node(context, operation(ufunc.__name__, (kind, kind), output), (first, second), shape))
 
 
 @lru_cache(1024)
@@ -127,7 +136,7 @@ def _masked(reducer: Reducer, x: DeviceNDArray, where: Any, ufunc: np.ufunc, ini
     kind = reducer.kind
     (mask, value), _, shape, context = taken((where if not isinstance(where, bool) else np.bool_(where), x))
     nothing = kind.type(reducer.identity)
-    return put_off(Node(context, "where", (mask, value, nothing), (_BOOL, kind, kind), kind, shape))
+    return put_off(Node(context, operation("where", (_BOOL, kind, kind), kind), (mask, value, nothing), shape))
 
 
 def _nothing(
@@ -162,7 +171,7 @@ def finished(
     if not isinstance(out, DeviceNDArray):
         raise ArgumentTypeError(f"out= is a device array, not a {type(out).__name__}")
     operands, kinds, shape, context = taken((found,))
-    store(Node(context, "astype", operands, kinds, found.dtype, shape), out)
+    store(Node(context, conversion(found.dtype), operands, shape), out)
     return out
 
 
@@ -199,7 +208,7 @@ def mean(
     if where is not True:
         total = reduce(np.add, x, axes, kind, keepdims=keepdims, where=where)
         mask = taken((where, x))
-        truth = put_off(Node(mask[3], "astype", mask[0][:1], (_BOOL,), _BOOL, array_of(where).shape))
+        truth = put_off(Node(mask[3], conversion(_BOOL), mask[0][:1], array_of(where).shape))
         count = count_nonzero(truth.broadcast_to(mask[2]), axes, keepdims=keepdims)
         return finished(apply(np.divide, total, count), x, (), keepdims=False, out=out)
     return finished(averaged(x, axes, kind, _count(x, axes)), x, axes, keepdims=keepdims, out=out)
@@ -236,15 +245,15 @@ def variance(
     held = np.dtype(np.float32) if kind.itemsize == 2 else kind
     middle = finished(averaged(x, axes, held, _count(x, axes)), x, axes, keepdims=True)
     (value, centre), _, shape, context = taken((x, middle))
-    apart = Node(context, "subtract", (value, centre), (held, held), held, shape)
+    apart = Node(context, operation("subtract", (held, held), held), (value, centre), shape)
     if held.kind == "c":
         real = np.dtype(f"float{4 * held.itemsize}")
-        parts = [Node(context, name, (apart,), (held,), real, shape) for name in (".real", ".imag")]
-        squares = [Node(context, "square", (part,), (real,), real, shape) for part in parts]
-        node = Node(context, "add", tuple(squares), (real, real), real, shape)
+        parts = [Node(context, operation(name, (held,), real), (apart,), shape) for name in (".real", ".imag")]
+        squares = [Node(context, operation("square", (real,), real), (part,), shape) for part in parts]
+        node = Node(context, operation("add", (real, real), real), tuple(squares), shape)
         kind = np.dtype(f"float{4 * kind.itemsize}")
     else:
-        node = Node(context, "square", (apart,), (held,), held, shape)
+        node = Node(context, operation("square", (held,), held), (apart,), shape)
     divisor = max(_count(x, axes) - correction, 0)
     found = averaged(put_off(node), axes, kind, divisor, root=root)
     return finished(found, x, axes, keepdims=keepdims, out=out)
@@ -254,4 +263,4 @@ def converted(x: DeviceNDArray, dtype: np.dtype[Any]) -> DeviceNDArray:
     """An array's elements as another dtype, as real numbers where that is complex."""
     kind = np.dtype(f"float{4 * dtype.itemsize}") if dtype.kind == "c" else dtype
     operands, _, shape, context = taken((x,))
-    return put_off(Node(context, "astype", operands, (kind,), kind, shape))
+    return put_off(Node(context, conversion(kind), operands, shape))

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from portagpu.dispatch.dispatcher import Dispatcher
-from portagpu.expressions.evaluation import evaluate, smaller_node
-from portagpu.expressions.node import Node
-from portagpu.expressions.program import Flattened, Program
+from portagpu.dispatch.ready import ReadyLaunch
 from portagpu.expressions.reductions.axes import Axes, axes_of
-from portagpu.expressions.reductions.plans import Plan, arguments, planned
+from portagpu.expressions.reductions.elements import Element, Source, stored
+from portagpu.expressions.reductions.plans import arguments, planned
 from portagpu.expressions.reductions.reducers import Reducer
 from portagpu.expressions.reductions.text import kernel_for
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream
 
-_MOST = 4096  # kernels that are kept
-_kernels: dict[Any, Dispatcher] = {}
-_lock = threading.Lock()
+_MOST = 4096  # reductions that a context remembers
+_ALIGNED = 256  # bytes: what is known of where an array begins
 
 
 def reduced(
-    source: DeviceNDArray, reducer: Reducer, axes: frozenset[int], *, stream: Stream | int = 0
+    source: DeviceNDArray, reducer: Reducer, axes: frozenset[int], *, stream: Stream | None = None
 ) -> DeviceNDArray:
     """What an array's elements along some axes become; those axes are gone.
 
@@ -34,33 +31,34 @@ def reduced(
     alone. Raises what kernels raise.
     """
     context = source.context
-    with context.unsettled:
-        shape = source.shape
-        target = device_array(tuple(n for a, n in enumerate(shape) if a not in axes), reducer.output, context=context)
-        if target.size == 0:
-            return target
-        root = _root(source)
-        flattened = Flattened(root)
-        while (node := smaller_node(flattened)) is not None:
-            evaluate(node, stream=stream)
-            flattened = Flattened(root)
-        program = flattened.of_root(reducer.kind)
-        operands = [_whole(array) for array in flattened.arrays]
-        found = axes_of(shape, axes, operands, in_order=reducer.has_places or reducer.identity is None)
-        _run(program, reducer, found, operands, flattened.numbers, target, stream)
+    shape = source.shape
+    target = device_array(tuple(n for a, n in enumerate(shape) if a not in axes), reducer.output, context=context)
+    if target.size == 0:
         return target
-
-
-def _root(source: DeviceNDArray) -> Any:
-    deferred: Any = source.deferred
-    if deferred is None:
-        return source
-    node: Node = deferred.node
-    if node.result is None and node.was_reduced:
-        deferred.evaluate()
-        return source
-    node.was_reduced = True
-    return node if node.result is None else node.result
+    with context.unsettled:
+        found = Source(source, stream)
+        arrays = found.arrays
+        key: list[Any] = [reducer, axes, shape, *found.key]
+        known = True
+        for array in arrays:
+            key += array.layout_token, array._shape, array._strides, array.offset % _ALIGNED
+            known = known and array.layout_token is not None
+        launches = context.expression_launches
+        stages: list[_Stage] | None = launches.get(tuple(key)) if known else None
+        if stages is None:
+            operands = [_whole(array) for array in arrays]
+            order = reducer.has_places or reducer.identity is None
+            first = axes_of(shape, axes, operands, in_order=order)
+            stages = _stages(found.element(), reducer, first, operands, context)
+            if known and all(one is two for one, two in zip(arrays, operands, strict=True)):
+                if len(launches) >= _MOST:
+                    launches.clear()
+                launches[tuple(key)] = stages
+            arrays = operands
+        where = context.default_stream if stream is None else stream
+        for stage in stages:
+            arrays = stage.run(arrays, found.numbers, target, context, where)
+    return target
 
 
 def _whole(array: DeviceNDArray) -> DeviceNDArray:
@@ -71,76 +69,91 @@ def _whole(array: DeviceNDArray) -> DeviceNDArray:
     return array
 
 
-def _run(
-    program: Program,
-    reducer: Reducer,
-    axes: Axes,
-    operands: Sequence[DeviceNDArray],
-    numbers: Sequence[Any],
-    target: DeviceNDArray,
-    stream: Stream | int,
-    *,
-    has_places: bool = False,
-) -> None:
-    """Launch a reduction's kernels: more than one where results have several parts."""
-    context = target.context
-    launch = planned(axes, reducer, operands, context.capabilities)
-    plan = launch.plan
-    extra, firsts = arguments(launch, axes)
-    index = np.uint64 if plan.wide else np.uint32
-    shown = [index(n & (2 ** (64 if plan.wide else 32) - 1)) for n in extra]
-    counts = [reducer.held.type(reducer.divisor)] if reducer.mean and not plan.parts else []
-    memories = [_memory(array, axes, n, firsts[n]) for n, array in enumerate(operands)]
-    key = program, reducer._replace(divisor=0), plan, has_places
-    kernel = _kernels.get(key) or _make(key, program, reducer, plan, has_places=has_places)
-    if plan.parts:
-        shape = (launch.parts, *axes.kept)
-        made = [device_array(shape, reducer.held, context=context)]
-        if reducer.has_places:
-            made.append(device_array(shape, index, context=context))
-        kernel[(launch.blocks, launch.parts), plan.block, stream](
-            *(array.ravel() for array in made), *memories, *numbers, *counts, *shown
-        )
-        whole = Program((reducer.held,), (), (), ((0, reducer.held),))
-        _again(whole, reducer.again, axes, made, target, stream)
-        return
-    kernel[launch.blocks, plan.block, stream](_flat(target), *memories, *numbers, *counts, *shown)
+class _Stage:
+    """A kernel of a reduction: of elements, or of parts of results."""
+
+    __slots__ = ("_element", "_numbers", "_plan", "_ready", "_reducer", "_shape", "_spans", "_states")
+
+    def __init__(
+        self, element: Element, reducer: Reducer, axes: Axes, operands: Sequence[DeviceNDArray], context: Context
+    ) -> None:
+        plan = planned(axes, reducer, operands, context.capabilities)
+        self._element, self._reducer, self._plan = element, reducer, plan
+        self._ready: ReadyLaunch | None = None
+        numbers, firsts = arguments(plan, axes)
+        wide = plan.plan.wide
+        index = np.uint64 if wide else np.uint32
+        self._numbers = [index(n & (2 ** (64 if wide else 32) - 1)) for n in numbers]
+        if reducer.mean and not plan.plan.parts:
+            self._numbers.insert(0, reducer.held.type(reducer.divisor))
+        self._spans: list[tuple[int, int] | None] = [
+            _span(array, axes, n, first) for n, (array, first) in enumerate(zip(operands, firsts, strict=True))
+        ]
+        self._shape = (plan.parts, *axes.kept)
+        self._states: tuple[Any, ...] = ()
+        if plan.plan.parts:
+            self._states = (reducer.held, np.dtype(index)) if reducer.has_places else (reducer.held,)
+
+    @property
+    def parts(self) -> tuple[tuple[int, ...], tuple[Any, ...]]:
+        """Shape and dtypes of the parts of results that it writes; no dtypes where it writes results."""
+        return self._shape, self._states
+
+    def run(
+        self,
+        operands: Sequence[DeviceNDArray],
+        numbers: Sequence[Any],
+        target: DeviceNDArray,
+        context: Context,
+        stream: Stream,
+    ) -> list[DeviceNDArray]:
+        """Launch the kernel, and return what it writes."""
+        made = [device_array(self._shape, dtype, context=context) for dtype in self._states] or [target]
+        memories = [
+            array if span is None else _memory(array, *span)
+            for array, span in zip(operands, self._spans, strict=True)
+        ]
+        own = numbers if self._element.numbers else ()
+        args = (*made, *memories, *own, *self._numbers)
+        if self._ready is None or not self._ready.again(stream, args):
+            plan = self._plan
+            places = len(operands) > len(self._element.arrays)
+            kernel = kernel_for(self._element, self._reducer, plan.plan, has_places=places)
+            grid, block = (plan.blocks, plan.parts, 1), (plan.plan.block, 1, 1)
+            self._ready = ReadyLaunch(kernel, grid, block, args, context)
+            self._ready.again(stream, args)
+        return made
 
 
-def _again(
-    program: Program,
-    reducer: Reducer,
-    axes: Axes,
-    parts: Sequence[DeviceNDArray],
-    target: DeviceNDArray,
-    stream: Stream | int,
-) -> None:
-    """Reduce parts of results: (parts, ...)."""
-    steps, step = [], 1
-    for extent in reversed(axes.kept):
-        steps.append(step)
-        step *= extent
-    kept = tuple(reversed(steps))
-    found = Axes(axes.kept, (parts[0].shape[0],), (kept,) * len(parts), ((step,),) * len(parts), axes.target_steps)
-    _run(program, reducer, found, parts, (), target, stream, has_places=len(parts) > 1)
+def _stages(
+    element: Element, reducer: Reducer, axes: Axes, operands: Sequence[DeviceNDArray], context: Context
+) -> list[_Stage]:
+    """The kernels of a reduction: more than one where results have several parts."""
+    stages = [_Stage(element, reducer, axes, operands, context)]
+    while stages[-1].parts[1]:
+        shape, dtypes = stages[-1].parts
+        parts = [device_array(shape, dtype, context=context) for dtype in dtypes]
+        steps, step = [], 1
+        for extent in reversed(axes.kept):
+            steps.append(step)
+            step *= extent
+        kept = tuple(reversed(steps))
+        axes = Axes(axes.kept, shape[:1], (kept,) * len(parts), ((step,),) * len(parts), axes.target_steps)
+        reducer = reducer.again
+        stages.append(_Stage(stored(reducer.held), reducer, axes, parts, context))
+    return stages
 
 
-def _make(key: Any, program: Program, reducer: Reducer, plan: Plan, *, has_places: bool) -> Dispatcher:
-    with _lock:
-        if len(_kernels) >= _MOST:
-            _kernels.clear()
-        found = _kernels.get(key)
-        if found is None:
-            found = _kernels[key] = kernel_for(program, reducer, plan, has_places=has_places)
-        return found
-
-
-def _memory(array: DeviceNDArray, axes: Axes, n: int, first: int) -> DeviceNDArray:
-    """The memory that an operand's elements lie in, without gaps; of bools as bytes."""
+def _span(array: DeviceNDArray, axes: Axes, n: int, first: int) -> tuple[int, int] | None:
+    """Elements from the first to the last in memory, and the place of element 0; None for what has no gaps."""
+    if array.layout == "C" and array.dtype.kind != "b":
+        return None
     steps = zip((*axes.kept, *axes.reduced), (*axes.kept_steps[n], *axes.reduced_steps[n]), strict=True)
-    span = 1 + sum((extent - 1) * abs(step) for extent, step in steps)
-    if array.dtype.kind != "b" and first == 0 and array.layout == "C" and array.ndim == 1 and array.size == span:
-        return array
+    return 1 + sum((extent - 1) * abs(step) for extent, step in steps), first
+
+
+def _memory(array: DeviceNDArray, span: int, first: int) -> DeviceNDArray:
+    """The memory that an array's elements lie in, without gaps; of bools as bytes."""
     size = array.itemsize
     return DeviceNDArray(
         (span,),
@@ -153,7 +166,3 @@ def _memory(array: DeviceNDArray, axes: Axes, n: int, first: int) -> DeviceNDArr
         stream=array.stream,
         allocation_key=array.allocation_key,
     )
-
-
-def _flat(array: DeviceNDArray) -> DeviceNDArray:
-    return array if array.ndim == 1 else array.ravel()

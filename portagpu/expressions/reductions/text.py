@@ -6,6 +6,7 @@ Functions of an element are called for each lane of a vector, which compilers fo
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,7 +18,8 @@ from portagpu.dialect.names import INTRINSICS, VectorMaker, blockIdx, local, sha
 from portagpu.dispatch.decorators import jit
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.expressions.kernels import TYPES, applied, converted
-from portagpu.expressions.program import Program
+from portagpu.expressions.reductions.elements import Element
+from portagpu.expressions.program import STEPS
 from portagpu.expressions.reductions.plans import STRIP, Plan
 from portagpu.expressions.reductions.reducers import PLACES, Reducer
 from portagpu.ufuncs.kernel_source import kernel_from
@@ -26,6 +28,9 @@ _RUN = 32  # vectors that are added one after another; the sums of such runs are
 _ROWS = 4  # of a turn of a strip
 _WARP = 32
 _ALL_LANES = 0xFFFFFFFF
+_MOST = 4096  # kernels that are kept
+_kernels: dict[Any, Dispatcher[..., Any]] = {}
+_lock = threading.Lock()
 _NAMES: dict[str, Any] = {
     "threadIdx": threadIdx,
     "blockIdx": blockIdx,
@@ -35,20 +40,40 @@ _NAMES: dict[str, Any] = {
 }
 
 
-def kernel_for(program: Program, reducer: Reducer, plan: Plan, *, has_places: bool) -> Dispatcher:
+def kernel_for(program: Element, reducer: Reducer, plan: Plan, *, has_places: bool) -> Dispatcher[..., Any]:
     """The kernel that reduces what a program computes of each element.
 
     It takes what it writes (results, or numbers and places), the memory of operands, and numbers: those of the program,
     what a mean is divided by, and `portagpu.expressions.reductions.plans.arguments`. ``has_places``: the last operand
     has the elements' places.
     """
-    return _Text(program, reducer, plan, has_places=has_places).kernel()
+    made = _Text(program, reducer, plan, has_places=has_places)
+    lines = made.kernel()
+    held = dtypes.from_numpy(reducer.held)
+    key = "\n".join(lines), held.name, plan.lanes, plan.wide
+    with _lock:
+        found = _kernels.get(key)
+        if found is None:
+            if len(_kernels) >= _MOST:
+                _kernels.clear()
+            names = {"core": _Named, "np": np, "device": jit(device=True), **_NAMES, **TYPES}
+            if plan.lanes > 1:
+                names["vector"] = VectorMaker(held, plan.lanes)
+                names["places"] = VectorMaker(dtypes.UINT64 if plan.wide else dtypes.UINT32, plan.lanes)
+            found = _kernels[key] = kernel_from(lines, names, {})
+    return found
+
+
+class _Named:
+    """Gives the file of a kernel's text its name."""
+
+    __name__ = "reduction"
 
 
 class _Text:
     """Makes the text of one kernel."""
 
-    def __init__(self, program: Program, reducer: Reducer, plan: Plan, *, has_places: bool) -> None:
+    def __init__(self, program: Element, reducer: Reducer, plan: Plan, *, has_places: bool) -> None:
         self.program, self.reducer, self.plan, self.has_places = program, reducer, plan, has_places
         self.lines: list[str] = []
         self.depth = 0
@@ -82,8 +107,8 @@ class _Text:
             return "places" if self.plan.lanes > 1 else self.index
         return "vector" if self.plan.lanes > 1 else self.held
 
-    def kernel(self) -> Dispatcher:
-        """The kernel."""
+    def kernel(self) -> list[str]:
+        """Lines of the kernel and of the functions that it calls."""
         plan, reducer = self.plan, self.reducer
         self.functions()
         if plan.lanes > 1:
@@ -93,18 +118,7 @@ class _Text:
         counts = ["divisor"] if reducer.mean and not plan.parts else []
         with self.block(f"def kernel({', '.join([*outs, *memories, *self.numbers, *counts, *self.parameters()])}):"):
             self.body()
-        namespace: dict[str, Any] = {
-            "core": getattr(np, reducer.name),
-            "np": np,
-            **_NAMES,
-            "device": jit(device=True),
-            **TYPES,
-        }
-        if plan.lanes > 1:
-            index = dtypes.UINT64 if plan.wide else dtypes.UINT32
-            namespace["vector"] = VectorMaker(dtypes.from_numpy(reducer.held), plan.lanes)
-            namespace["places"] = VectorMaker(index, plan.lanes)
-        return kernel_from(self.lines, namespace, {})
+        return self.lines
 
     def parameters(self) -> list[str]:
         """Names of `arguments`."""
@@ -132,13 +146,18 @@ class _Text:
                 f"(as_int32({name}) != 0)" if dtype.kind == "b" else name
                 for name, dtype in zip(loaded, self.program.arrays, strict=True)
             ]
-            values += self.numbers
-            for name, registers, inputs, dtype in self.program.steps:
-                args = [converted(values[r], kind) for r, kind in zip(registers, inputs, strict=True)]
-                self.add(f"t{len(values)} = {converted(applied(name, args), dtype)}")
-                values.append(f"t{len(values)}")
-            ((register, _),) = self.program.outputs
-            self.add(f"return {self.held}({converted(values[register], reducer.kind)})")
+            steps: list[str] = []
+
+            def register(number: int) -> str:
+                if number < 0:
+                    return self.numbers[-1 - number]
+                return steps[number - STEPS] if number >= STEPS else values[number]
+
+            for n, (operation, registers) in enumerate(self.program.steps):
+                args = [converted(register(r), kind) for r, kind in zip(registers, operation.inputs, strict=True)]
+                self.add(f"t{n} = {converted(applied(operation.name, args), operation.dtype)}")
+                steps.append(f"t{n}")
+            self.add(f"return {self.held}({converted(register(self.program.output), reducer.kind)})")
         if reducer.has_places:
             self.functions_of_places(taken)
             return
@@ -406,7 +425,7 @@ class _Text:
         """Load operands that have one element for all that is reduced."""
         for n, steps in enumerate(self.plan.steps):
             if self.is_hoisted(n):
-                self.add(f"h{n} = m{n}[b{n}]")
+                self.add(f"h{n} = m{n}.ravel()[b{n}]")
 
     def is_hoisted(self, n: int) -> bool:
         steps = self.plan.steps[n]
@@ -431,9 +450,9 @@ class _Text:
             place = " + ".join(terms)
             if self.is_vector(n) and not single:
                 aligned = ", aligned=True" if plan.aligned else ""
-                self.add(f"{prefix}e{n} = vload(m{n}, {place}, {plan.lanes}{aligned})")
+                self.add(f"{prefix}e{n} = vload(m{n}.ravel(), {place}, {plan.lanes}{aligned})")
             else:
-                self.add(f"{prefix}e{n} = m{n}[{place}]")
+                self.add(f"{prefix}e{n} = m{n}.ravel()[{place}]")
 
     def is_vector(self, n: int) -> bool:
         """Whether an operand is loaded as vectors."""
@@ -616,12 +635,12 @@ class _Text:
         plan, reducer = self.plan, self.reducer
         if plan.parts:
             at = f"part * lines + line + {self.number(n)}" if n else "part * lines + line"
-            self.add(f"out0[{at}] = {number}", *([f"out1[{at}] = {place}"] if reducer.has_places else []))
+            self.add(f"out0.ravel()[{at}] = {number}", *([f"out1.ravel()[{at}] = {place}"] if reducer.has_places else []))
             return
         ahead = _terms([self.number(n)], plan.target[-1:], "t", plan.kept - 1) if n else []
         at = " + ".join(["target", *ahead])
         if reducer.has_places:
-            self.add(f"out0[{at}] = as_int64({place})")
+            self.add(f"out0.ravel()[{at}] = as_int64({place})")
             return
         if reducer.mean:
             number = f"{number} / divisor"
@@ -629,7 +648,7 @@ class _Text:
             number = f"np.sqrt({number})"
         if reducer.output.kind == "b":
             number = f"{number} != {self.held}(0)"
-        self.add(f"out0[{at}] = {converted(number, reducer.output)}")
+        self.add(f"out0.ravel()[{at}] = {converted(number, reducer.output)}")
 
 
 def _terms(coordinates: list[str], steps: tuple[int | None, ...], name: str, first: int = 0) -> list[str]:

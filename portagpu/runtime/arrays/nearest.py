@@ -18,7 +18,6 @@ _SPECIAL = {
     "get": "x.copy_to_host()",
     "cpu": "x.copy_to_host()",
     "numpy": "x.copy_to_host()",
-    "device": "x.context.device",
     "zeros_like": _FILLED,
     "ones_like": _FILLED,
     "full_like": _FILLED,

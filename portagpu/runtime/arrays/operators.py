@@ -119,6 +119,20 @@ class ArrayOperators:
         found: Self = numpy_dispatch.call("matrix_transpose", self)
         return found
 
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
+        """The functions of the array API standard: `portagpu.xp`. Raises `ArgumentTypeError` for other versions."""
+        return numpy_dispatch.call("array_namespace", self, api_version)
+
+    @property
+    def device(self) -> Any:
+        """The device that the memory is on."""
+        return self.context.device
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Self:
+        """The array itself on its device, a copy on another one, which goes through the host."""
+        found: Self = numpy_dispatch.call("to_device", self, device, stream)
+        return found
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return numpy_dispatch.dispatch(ufunc, method, inputs, kwargs)
 

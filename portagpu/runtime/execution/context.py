@@ -76,6 +76,7 @@ class Context(ContextNames):
         self.unsettled = Unsettled()
         self.shown: set[int] = set()  # allocation keys of arrays whose memory other libraries were shown
         self.lent: dict[Any, Any] = {}  # device arrays of memory that others lend, by how it lies
+        self.expression_launches: dict[Any, Any] = {}  # that are ready, by what leads to them
         self.array_facts: dict[Any, Any] = {}  # of new arrays, by shape and dtype
         self.foreign_facts: dict[Any, Any] = {}  # of views of other libraries' arrays, by how these lie
         self.layout_tokens: dict[Any, Any] = {}  # what launches must know of an array: one object for all arrays alike
