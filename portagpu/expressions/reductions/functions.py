@@ -74,7 +74,7 @@ def reduce(
         raise DTypeError(f"numpy.{ufunc.__name__} does not take two numbers and give one, and cannot reduce")
     target = out[0] if isinstance(out, tuple) else out
     wanted = dtype if dtype is not None or target is None or ufunc.identity in (True, False) else target.dtype
-    kind, output = _kinds(ufunc, x.dtype, None if wanted is None else np.dtype(wanted))
+    kind, output = kinds_of(ufunc, x.dtype, None if wanted is None else np.dtype(wanted))
     reducer = reducer_of(ufunc.__name__, kind, output)
     axes = axes_in(axis, x.ndim)
     if len(axes) > 1 and not is_reorderable(ufunc.__name__):
@@ -104,7 +104,7 @@ def _joined(
 
 
 @lru_cache(1024)
-def _kinds(ufunc: np.ufunc, dtype: np.dtype[Any], wanted: np.dtype[Any] | None) -> tuple[np.dtype[Any], np.dtype[Any]]:
+def kinds_of(ufunc: np.ufunc, dtype: np.dtype[Any], wanted: np.dtype[Any] | None) -> tuple[np.dtype[Any], np.dtype[Any]]:
     """The dtypes of operands and results of a reduction."""
     try:
         if wanted is None:
