@@ -31,14 +31,15 @@ _WITH_DTYPE = frozenset({"sum", "prod"})
 def _reduction(name: str, ufunc: np.ufunc) -> Any:
     if name in _WITH_DTYPE:
 
-        def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **more: Any):  # type: ignore[no-untyped-def]
-            return functions.reduce(ufunc, a, axis, dtype, out, keepdims=keepdims, **more)
-    else:
+        def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = 0, **o: Any) -> Any:
+            return functions.reduce(ufunc, a, axis, dtype, out, keepdims=keepdims, **o)
 
-        def function(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **more: Any):  # type: ignore[no-untyped-def,misc]
-            return functions.reduce(ufunc, a, axis, None, out, keepdims=keepdims, **more)
+        return function
 
-    return function
+    def without(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any) -> Any:
+        return functions.reduce(ufunc, a, axis, None, out, keepdims=keepdims, **options)
+
+    return without
 
 
 for _name, _found in _UFUNCS.items():

@@ -128,11 +128,13 @@ def _joined(
 
 
 @lru_cache(1024)
-def kinds_of(ufunc: np.ufunc, dtype: np.dtype[Any], wanted: np.dtype[Any] | None) -> tuple[np.dtype[Any], np.dtype[Any]]:
+def kinds_of(
+    ufunc: np.ufunc, dtype: np.dtype[Any], wanted: np.dtype[Any] | None
+) -> tuple[np.dtype[Any], np.dtype[Any]]:
     """The dtypes of operands and results of a reduction."""
     try:
         if wanted is None:
-            loop = ufunc.resolve_dtypes((None, dtype, None), reduction=True)  # type: ignore[arg-type]
+            loop = ufunc.resolve_dtypes((None, dtype, None), reduction=True)
         else:
             loop = ufunc.resolve_dtypes((wanted, wanted, None), reduction=False)
     except TypeError as error:
@@ -194,7 +196,7 @@ def finished(
         return found
     if not isinstance(out, DeviceNDArray):
         raise ArgumentTypeError(f"out= is a device array, not a {type(out).__name__}")
-    operands, kinds, shape, context = taken((found,))
+    operands, _, shape, context = taken((found,))
     store(Node(context, conversion(found.dtype), operands, shape), out)
     return out
 
