@@ -147,7 +147,7 @@ class PutOff:
 def put_off(node: Node) -> DeviceNDArray:
     """The array of a node, computed when something needs it: read, stored, shown or overtaken by a launch."""
     context = node.context
-    made = with_facts(_facts(context, node.shape, node.dtype))
+    made = with_facts(facts_for(context, node.shape, node.dtype))
     made._buffer = made.base = None
     made.stream = 0
     made.allocation_key = next(allocations)
@@ -170,7 +170,18 @@ def _may_wait(operand: Any) -> bool:
     return operand.token is not None and operand.stream == 0 and operand.allocation_key not in operand.context.shown
 
 
-def _facts(context: Context, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Any, ...]:
+def new_array(context: Context, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceNDArray:
+    """An uninitialised array in C order, whose facts are looked up. Raises `OutOfMemoryError`."""
+    made = with_facts(facts_for(context, shape, dtype))
+    made._buffer = context.allocate(made.size * made.itemsize)
+    made.base = None
+    made.stream = 0
+    made.allocation_key = next(allocations)
+    return made
+
+
+def facts_for(context: Context, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Any, ...]:
+    """What arrays of a shape and dtype in C order have in common."""
     known = context.array_facts
     found = known.get((shape, dtype))
     if found is None:

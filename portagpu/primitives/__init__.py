@@ -1,18 +1,37 @@
-"""Primitives of parallel programs on device arrays: selection, gathering, histograms."""
+"""Parallel primitives on device arrays, and inside kernels: scans, reductions by key, selection, histograms, sorting."""
 
 from __future__ import annotations
 
+from portagpu.primitives.by_key import reduce_by_key
 from portagpu.primitives.histograms import bincount, histogram
+from portagpu.primitives.in_kernels import (
+    block_exclusive_scan,
+    block_inclusive_scan,
+    block_reduce,
+    warp_exclusive_scan,
+    warp_inclusive_scan,
+    warp_reduce,
+)
 from portagpu.primitives.run_lengths import run_length_encode
+from portagpu.primitives.scans.scanning import exclusive_scan, inclusive_scan
 from portagpu.primitives.selection import flatnonzero, nonzero, partition, select, select_if
 
 __all__ = [
     "bincount",
+    "block_exclusive_scan",
+    "block_inclusive_scan",
+    "block_reduce",
+    "exclusive_scan",
     "flatnonzero",
     "histogram",
+    "inclusive_scan",
     "nonzero",
     "partition",
+    "reduce_by_key",
     "run_length_encode",
     "select",
     "select_if",
+    "warp_exclusive_scan",
+    "warp_inclusive_scan",
+    "warp_reduce",
 ]

@@ -13,5 +13,7 @@ from portagpu.xp.indexing import *  # noqa: F403
 from portagpu.xp.inspection import *  # noqa: F403
 from portagpu.xp.manipulation import *  # noqa: F403
 from portagpu.xp.searching import *  # noqa: F403
+from portagpu.xp.statistics import *  # noqa: F403
+from portagpu.xp.utility import *  # noqa: F403
 
 __array_api_version__ = "2024.12"

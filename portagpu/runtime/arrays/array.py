@@ -32,6 +32,7 @@ from portagpu.runtime.arrays.layout import (
 from portagpu.runtime.arrays.methods import ArrayElements
 from portagpu.runtime.arrays.operators import ArrayOperators
 from portagpu.runtime.arrays.overlap import may_overlap
+from portagpu.runtime.arrays.reduction_methods import ArrayReductions
 from portagpu.runtime.execution.context import Context, context_of
 from portagpu.runtime.execution.cuda_members import ArrayNames
 from portagpu.runtime.execution.deferred import Deferred
@@ -41,7 +42,7 @@ _LARGE = 2**30  # elements; larger arrays need 64-bit subscripts
 allocations = itertools.count()
 
 
-class DeviceNDArray(ArrayItems, ArrayElements, ArrayOperators, ArrayNames):
+class DeviceNDArray(ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, ArrayNames):
     """An n-dimensional array in the memory of one device.
 
     ``shape``, ``strides`` (bytes), ``dtype``, ``ndim``, ``size``, ``nbytes``, ``itemsize``, ``T`` are those of NumPy.
