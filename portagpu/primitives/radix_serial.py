@@ -1,0 +1,116 @@
+"""Radix sort by threads that go through their keys alone: for devices with few threads, each with a cache of its own.
+
+Of one sequence each thread has a chunk of neighbours: it counts digits, and moves its keys to where the digits' keys of
+its chunk begin. Where there are many rows, each thread makes all passes of one.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
+# ruff: noqa: ANN001, ANN201
+
+from __future__ import annotations
+
+import numpy as np
+
+from portagpu import cuda
+from portagpu.primitives.ordering import digit_of
+from portagpu.primitives.radix_plan import Payload
+from portagpu.primitives.radix_tiles import Moved
+
+
+@cuda.jit
+def count_digits(keys, counts, size, place, plan: cuda.constexpr):
+    """``counts[digit, chunk]``, of chunks of ``size`` keys."""
+    chunk = cuda.grid(1)
+    if chunk < counts.shape[1]:
+        bins = cuda.local.array(plan.digits, plan.number)
+        for d in range(plan.digits):
+            bins[d] = 0
+        begin = chunk * size
+        for i in range(begin, min(begin + size, keys.size)):
+            bins[digit_of(keys[i], place * plan.width, plan.order, plan.width)] += 1
+        for d in range(plan.digits):
+            counts[d, chunk] = bins[d]
+
+
+@cuda.jit
+def begin_chunks(counts, plan: cuda.constexpr):
+    """Counts become where a chunk's keys with a digit begin; by one thread."""
+    flat = counts.ravel()
+    total = plan.number(0)
+    for i in range(flat.size):
+        own = flat[i]
+        flat[i] = total
+        total += own
+
+
+@cuda.jit(device=True)
+def move_chunk(
+    data, at, begin, end, origin, shift, plan: cuda.constexpr, payload: cuda.constexpr, keeps: cuda.constexpr
+):
+    """Move keys and values to where digits go on: ``at``, which proceeds. ``moves``: payload, and whether keys are kept.
+
+    Places that are values are 0 at ``origin``.
+    """
+    payload, keeps = moves
+    for i in range(begin, end):
+        key = data.keys[i]
+        d = digit_of(key, shift, plan.order, plan.width)
+        target = at[d]
+        at[d] = target + 1
+        if keeps:
+            data.result[target] = key
+        if payload is Payload.INDEX:
+            data.moved[target] = i - origin
+        elif payload is Payload.ARRAY:
+            data.moved[target] = data.values[i]
+
+
+@cuda.jit
+def move_digits(keys, result, values, moved, begins, size, place, plan: cuda.constexpr):
+    """Sort by the digit of one place; ``begins[digit, chunk]``."""
+    chunk = cuda.grid(1)
+    if chunk < begins.shape[1]:
+        at = cuda.local.array(plan.digits, plan.number)
+        for d in range(plan.digits):
+            at[d] = begins[d, chunk]
+        begin = chunk * size
+        end = min(begin + size, keys.size)
+        data = Moved(keys, result, values, moved)
+        move_chunk(data, at, begin, end, 0, place * plan.width, plan, (plan.payload, plan.writes_keys))
+
+
+@cuda.jit(device=True)
+def sort_chunk(data, at, begin, end, place, plan: cuda.constexpr, payload: cuda.constexpr):
+    """Sort a chunk by the digit of one place."""
+    shift = place * plan.width
+    for d in range(plan.digits):
+        at[d] = 0
+    for i in range(begin, end):
+        at[digit_of(data.keys[i], shift, plan.order, plan.width)] += 1
+    total = plan.number(begin)
+    for d in range(plan.digits):
+        own = at[d]
+        at[d] = total
+        total += own
+    move_chunk(data, at, begin, end, begin, shift, plan, (payload, True))
+
+
+@cuda.jit
+def sort_rows(source, keys, other_keys, values, moved, other_values, length, plan: cuda.constexpr):
+    """Sort rows of ``length`` keys, a thread each: the result is in ``keys`` and ``moved``."""
+    at = cuda.local.array(plan.digits, plan.number)
+    passes = plan.passes
+    later = Payload.NONE if plan.payload is Payload.NONE else Payload.ARRAY
+    there, back = Moved(keys, other_keys, moved, other_values), Moved(other_keys, keys, other_values, moved)
+    row = cuda.grid(1)
+    if row < source.size // length:
+        begin = row * length
+        end = begin + length
+        if passes % 2 == 1:
+            sort_chunk(Moved(source, keys, values, moved), at, begin, end, 0, plan, plan.payload)
+        else:
+            sort_chunk(Moved(source, other_keys, values, other_values), at, begin, end, 0, plan, plan.payload)
+            sort_chunk(back, at, begin, end, 1, plan, later)
+        for place in range(2 - passes % 2, passes, 2):
+            sort_chunk(there, at, begin, end, place, plan, later)
+            sort_chunk(back, at, begin, end, place + 1, plan, later)
