@@ -14,15 +14,7 @@ import numpy as np
 from portagpu import cuda
 from portagpu.primitives.ordering import digit_of
 from portagpu.primitives.radix_plan import DIGITS, WARP, WIDTH, Payload
-from portagpu.primitives.radix_tiles import (
-    Moved,
-    Work,
-    load_keys,
-    move_tile,
-    rank_in_tile,
-    rank_in_warps,
-    sum_before,
-)
+from portagpu.primitives.radix_tiles import Moved, Work, load_keys, move_tile, rank_in_tile, rank_in_warps, sum_before
 
 
 @cuda.jit(device=True)
@@ -55,7 +47,7 @@ def move_chunk(work, data, at, begin, end, origin, shift, plan: cuda.constexpr, 
             work.shifts[t] = at[t] - start
             at[t] += count
         cuda.syncthreads()
-        rank_in_tile(own_keys, ranks, work, valid, shift, plan)
+        rank_in_tile(ranks, work, plan)
         move_tile(own_keys, ranks, work, data, first, origin, valid, shift, plan, payload)
     cuda.syncthreads()
 

@@ -15,16 +15,8 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.primitives.ordering import digit_of
-from portagpu.primitives.radix_plan import DIGITS, WARP, WIDTH, Payload
-from portagpu.primitives.radix_tiles import (
-    Moved,
-    Work,
-    load_keys,
-    move_tile,
-    rank_in_tile,
-    rank_in_warps,
-    sum_before,
-)
+from portagpu.primitives.radix_plan import DIGITS, WARP, WIDTH
+from portagpu.primitives.radix_tiles import Moved, Work, load_keys, move_tile, rank_in_tile, rank_in_warps, sum_before
 
 KEYS_AT_ONCE = 4  # of a thread that counts
 
@@ -134,6 +126,6 @@ def sweep(keys, result, values, moved, begins, tickets, told, place, plan: cuda.
             cuda.stwt(told, (place, tile, t), word(of_all) | (before + word(count)))
         work.shifts[t] = plan.number(begins[place, t] + before) - begin
     cuda.syncthreads()
-    rank_in_tile(own_keys, ranks, work, valid, shift, plan)
+    rank_in_tile(ranks, work, plan)
     data = Moved(keys, result, values, moved)
     move_tile(own_keys, ranks, work, data, first, plan.number(0), valid, shift, plan, plan.payload)

@@ -9,8 +9,6 @@ its chunk begin. Where there are many rows, each thread makes all passes of one.
 
 from __future__ import annotations
 
-import numpy as np
-
 from portagpu import cuda
 from portagpu.primitives.ordering import digit_of
 from portagpu.primitives.radix_plan import Payload
@@ -44,24 +42,21 @@ def begin_chunks(counts, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def move_chunk(
-    data, at, begin, end, origin, shift, plan: cuda.constexpr, payload: cuda.constexpr, keeps: cuda.constexpr
-):
+def move_chunk(data, at, begin, end, origin, shift, plan: cuda.constexpr, moves: cuda.constexpr):
     """Move keys and values to where digits go on: ``at``, which proceeds. ``moves``: payload, and whether keys are kept.
 
     Places that are values are 0 at ``origin``.
     """
-    payload, keeps = moves
     for i in range(begin, end):
         key = data.keys[i]
         d = digit_of(key, shift, plan.order, plan.width)
         target = at[d]
         at[d] = target + 1
-        if keeps:
+        if moves[1]:
             data.result[target] = key
-        if payload is Payload.INDEX:
+        if moves[0] is Payload.INDEX:
             data.moved[target] = i - origin
-        elif payload is Payload.ARRAY:
+        elif moves[0] is Payload.ARRAY:
             data.moved[target] = data.values[i]
 
 

@@ -40,7 +40,7 @@ def sort_small_rows(source, result, values, moved, length, plan: cuda.constexpr)
             if t < DIGITS:
                 work.begins[t] = start
             cuda.syncthreads()
-            rank_in_tile(keys, ranks, work, valid, place * WIDTH, plan)
+            rank_in_tile(ranks, work, plan)
             for item in cuda.unroll(range(plan.items)):
                 work.keys[ranks[item]] = keys[item]
                 if plan.payload is not Payload.NONE:

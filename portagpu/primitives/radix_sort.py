@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -13,7 +12,7 @@ import numpy as np
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.primitives import radix_chunks, radix_onesweep, radix_serial
 from portagpu.primitives.ordering import Order
-from portagpu.primitives.radix_plan import DIGITS, WARP, WIDTH, Payload, Plan, tile_items
+from portagpu.primitives.radix_plan import DIGITS, WIDTH, Payload, Plan, tile_items
 from portagpu.primitives.radix_small import sort_small_rows, sort_tiny_rows
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.context import Context
@@ -122,8 +121,8 @@ def _number(size: int) -> Any:
     return np.int32 if size < 2**30 else np.int64
 
 
-def _plan(request: Request, threads: int = _THREADS, value: Any = None, **others: Any) -> Plan:
-    caps = request.context.capabilities
+def _plan(request: Request, threads: int = 0, value: Any = None, **others: Any) -> Plan:
+    caps, threads = request.context.capabilities, threads or _THREADS
     value = (None if request.payload is Payload.NONE else np.dtype(np.int32)) if value is None else value
     items = tile_items(request.order, value, threads, caps.local_memory_static) if threads > 1 else 0
     settings = {

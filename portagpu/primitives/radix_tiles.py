@@ -18,6 +18,7 @@ from portagpu.primitives.ordering import digit_of
 from portagpu.primitives.radix_plan import DIGITS, WARP, WIDTH, Payload
 
 ALL = 0xFFFFFFFF
+RANK_BITS = 20  # of a rank in a warp's keys, below its digit
 
 
 @cuda.jit(device=True)
@@ -34,9 +35,8 @@ def equal_digits(digit, plan: cuda.constexpr):
         return np.uint32(cuda.match_any_sync(ALL, digit))
     peers = np.uint32(ALL)
     for bit in cuda.unroll(range(WIDTH)):
-        is_set = (digit >> bit) & 1
-        vote = np.uint32(cuda.ballot_sync(ALL, is_set))
-        peers &= vote ^ np.uint32(is_set - 1)
+        mask = np.int32((digit << (31 - bit)) >> 31)  # all bits where this one is set
+        peers &= ~np.uint32(np.int32(cuda.ballot_sync(ALL, mask)) ^ mask)
     return peers
 
 
@@ -84,7 +84,7 @@ class Moved(NamedTuple):
 def rank_in_warps(keys, ranks, work, valid, shift, plan: cuda.constexpr):
     """Rank keys among the equal ones of their warps; give thread ``d`` how often the tile has digit ``d``.
 
-    Counters are then how often the warps before have a digit, for threads to read after a barrier. What is not among
+    Ranks have the digits on top. Counters are then how often the warps before have a digit, for threads to read after a barrier. What is not among
     the ``valid`` first keys has the last digit.
     """
     t = cuda.threadIdx.x
@@ -101,7 +101,7 @@ def rank_in_warps(keys, ranks, work, valid, shift, plan: cuda.constexpr):
         peers = equal_digits(digit, plan)
         before = cuda.popc(peers & cuda.lanemask_lt())
         known = counters[warp, digit]
-        ranks[item] = known + before
+        ranks[item] = (digit << RANK_BITS) + known + before
         cuda.syncwarp()
         if before == 0:
             counters[warp, digit] = known + cuda.popc(peers)
@@ -117,14 +117,12 @@ def rank_in_warps(keys, ranks, work, valid, shift, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def rank_in_tile(keys, ranks, work, valid, shift, plan: cuda.constexpr):
+def rank_in_tile(ranks, work, plan: cuda.constexpr):
     """Make ranks in warps places in the tile."""
     warp = cuda.threadIdx.x // WARP
     for item in cuda.unroll(range(plan.items)):
-        digit = digit_of(keys[item], shift, plan.order, WIDTH)
-        if place_in_tile(item, plan) >= valid:
-            digit = np.int32(DIGITS - 1)
-        ranks[item] += work.begins[digit] + work.counters[warp, digit]
+        digit = ranks[item] >> RANK_BITS
+        ranks[item] = (ranks[item] & ((1 << RANK_BITS) - 1)) + work.begins[digit] + work.counters[warp, digit]
 
 
 @cuda.jit(device=True)
