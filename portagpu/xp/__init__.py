@@ -7,3 +7,5 @@ Elementwise functions are put off and run as one kernel when their result is nee
 from __future__ import annotations
 
 from portagpu.xp.elementwise import *  # noqa: F403
+from portagpu.xp.sets import *  # noqa: F403
+from portagpu.xp.sorting import *  # noqa: F403

@@ -9,6 +9,7 @@ import numpy as np
 from portagpu.errors import DTypeError
 from portagpu.expressions.apply import apply, apply_into
 from portagpu.runtime.arrays.numpy_dispatch import register
+from portagpu.xp import numpy_sorting  # noqa: F401 - registers its functions
 
 
 def _ufunc(ufunc: np.ufunc, *inputs: Any, out: Any = None, where: Any = True) -> Any:
