@@ -14,7 +14,17 @@ import numpy as np
 from portagpu import cuda
 from portagpu.primitives.ordering import digit_of
 from portagpu.primitives.radix_plan import DIGITS, WARP, WIDTH, Payload
-from portagpu.primitives.radix_tiles import Moved, Work, load_keys, move_tile, rank_in_tile, rank_in_warps, sum_before
+from portagpu.primitives.radix_tiles import (
+    Moved,
+    Work,
+    begin_warps,
+    count_tile,
+    hold_values,
+    load_keys,
+    rank_tile,
+    store_tile,
+    sum_before,
+)
 
 
 @cuda.jit(device=True)
@@ -40,15 +50,16 @@ def move_chunk(work, data, at, begin, end, origin, shift, plan: cuda.constexpr, 
         cuda.syncthreads()
         valid = np.int32(min(end - first, plan.tile))
         load_keys(own_keys, data.keys, first, valid, plan)
-        count = rank_in_warps(own_keys, ranks, work, valid, shift, plan)
+        count = count_tile(own_keys, work, valid, shift, plan)
         start = sum_before(count, work.sums, plan)
         if t < DIGITS:
-            work.begins[t] = start
             work.shifts[t] = at[t] - start
             at[t] += count
+        begin_warps(work, start, plan)
+        rank_tile(own_keys, ranks, work, valid, shift, plan)
+        hold_values(ranks, work, data.values, first, origin, valid, plan, payload)
         cuda.syncthreads()
-        rank_in_tile(ranks, work, plan)
-        move_tile(own_keys, ranks, work, data, first, origin, valid, shift, plan, payload)
+        store_tile(work, data, valid, shift, plan)
     cuda.syncthreads()
 
 
@@ -94,7 +105,6 @@ def move_digits(keys, result, values, moved, begins, size, place, plan: cuda.con
     """Sort by the digit of one place; ``begins[digit, chunk]``."""
     work = Work(
         cuda.shared.array((plan.threads // WARP, DIGITS), np.int32),
-        cuda.shared.array(DIGITS, np.int32),
         cuda.shared.array(DIGITS, plan.number),
         cuda.shared.array(plan.threads // WARP, np.int32),
         cuda.shared.array(plan.tile, plan.order.key),
@@ -128,7 +138,6 @@ def sort_rows(source, keys, other_keys, values, moved, other_values, length, pla
     """Sort rows of ``length`` keys, a block each: the result is in ``keys`` and ``moved``."""
     work = Work(
         cuda.shared.array((plan.threads // WARP, DIGITS), np.int32),
-        cuda.shared.array(DIGITS, np.int32),
         cuda.shared.array(DIGITS, plan.number),
         cuda.shared.array(plan.threads // WARP, np.int32),
         cuda.shared.array(plan.tile, plan.order.key),

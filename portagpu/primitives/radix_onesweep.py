@@ -16,9 +16,20 @@ import numpy as np
 from portagpu import cuda
 from portagpu.primitives.ordering import digit_of
 from portagpu.primitives.radix_plan import DIGITS, WARP, WIDTH
-from portagpu.primitives.radix_tiles import Moved, Work, load_keys, move_tile, rank_in_tile, rank_in_warps, sum_before
+from portagpu.primitives.radix_tiles import (
+    Moved,
+    Work,
+    begin_warps,
+    count_tile,
+    hold_values,
+    load_keys,
+    rank_tile,
+    store_tile,
+    sum_before,
+)
 
 KEYS_AT_ONCE = 4  # of a thread that counts
+WINDOW = 4  # tiles that are looked at together
 
 
 @cuda.jit
@@ -91,7 +102,6 @@ def sweep(keys, result, values, moved, begins, tickets, told, place, plan: cuda.
     of_tile, of_all, mask = 1 << bits, 2 << bits, (1 << bits) - 1
     work = Work(
         cuda.shared.array((plan.threads // WARP, DIGITS), np.int32),
-        cuda.shared.array(DIGITS, np.int32),
         cuda.shared.array(DIGITS, plan.number),
         cuda.shared.array(plan.threads // WARP, np.int32),
         cuda.shared.array(plan.tile, plan.order.key),
@@ -109,23 +119,29 @@ def sweep(keys, result, values, moved, begins, tickets, told, place, plan: cuda.
     valid = np.int32(min(plan.number(keys.size) - first, plan.number(plan.tile)))
     shift = place * WIDTH
     load_keys(own_keys, keys, first, valid, plan)
-    count = rank_in_warps(own_keys, ranks, work, valid, shift, plan)
-    if t < DIGITS:
+    count = count_tile(own_keys, work, valid, shift, plan)
+    if t < DIGITS:  # early, so that others need not wait
         cuda.stwt(told, (place, tile, t), word(of_all if tile == 0 else of_tile) | word(count))
     begin = sum_before(count, work.sums, plan)
+    begin_warps(work, begin, plan)
+    rank_tile(own_keys, ranks, work, valid, shift, plan)
+    hold_values(ranks, work, values, first, plan.number(0), valid, plan, plan.payload)
     if t < DIGITS:
-        work.begins[t] = begin
+        window = cuda.local.array(WINDOW, word)
         before = word(0)
         look = tile - 1
         while look >= 0:
-            found = cuda.ldcv(told, (place, look, t))
-            if found != 0:
-                before += found & word(mask)
-                look = look - 1 if found < word(of_all) else np.int32(-1)
+            for k in cuda.unroll(range(WINDOW)):
+                window[k] = cuda.ldcv(told, (place, max(look - k, np.int32(0)), t))
+            goes_on = True
+            for k in cuda.unroll(range(WINDOW)):
+                if window[k] == 0:
+                    goes_on = False
+                if goes_on and look >= 0:
+                    before += window[k] & word(mask)
+                    look = look - 1 if window[k] < word(of_all) else np.int32(-1)
         if tile > 0:
             cuda.stwt(told, (place, tile, t), word(of_all) | (before + word(count)))
         work.shifts[t] = plan.number(begins[place, t] + before) - begin
     cuda.syncthreads()
-    rank_in_tile(ranks, work, plan)
-    data = Moved(keys, result, values, moved)
-    move_tile(own_keys, ranks, work, data, first, plan.number(0), valid, shift, plan, plan.payload)
+    store_tile(work, Moved(keys, result, values, moved), valid, shift, plan)

@@ -61,12 +61,14 @@ class Plan(NamedTuple):
 DIGITS = 256  # of kernels whose blocks share tiles, which have a thread for each
 WIDTH = 8
 WARP = 32
-_SHARED = 46 * 1024  # bytes of shared memory that a block may have anywhere, less what is small
-_MOST_ITEMS = 24
+_SHARED = 72 * 1024  # bytes of shared memory of a block: so that several blocks run on a unit
+_MOST_ITEMS = 16
+_MOST_PAIRS = 12  # items that have values
 
 
 def tile_items(order: Order, value: Any, threads: int, shared: int) -> int:
     """Keys of a thread of a tile, so that the tile and the warps' counters lie in shared memory."""
     element = order.bits // 8 + (0 if value is None else np.dtype(value).itemsize)
     counters = (threads // WARP + 3) * DIGITS * 4
-    return max(1, min(_MOST_ITEMS, (min(shared, _SHARED) - counters) // (element * threads)))
+    most = _MOST_ITEMS if value is None else _MOST_PAIRS
+    return max(1, min(most, (min(shared, _SHARED) - counters) // (element * threads)))

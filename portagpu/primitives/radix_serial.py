@@ -43,9 +43,9 @@ def begin_chunks(counts, plan: cuda.constexpr):
 
 @cuda.jit(device=True)
 def move_chunk(data, at, begin, end, origin, shift, plan: cuda.constexpr, moves: cuda.constexpr):
-    """Move keys and values to where digits go on: ``at``, which proceeds. ``moves``: payload, and whether keys are kept.
+    """Move keys and values to where digits go on: ``at``, which proceeds.
 
-    Places that are values are 0 at ``origin``.
+    ``moves``: the payload, and whether keys are kept. Places that are values are 0 at ``origin``.
     """
     for i in range(begin, end):
         key = data.keys[i]

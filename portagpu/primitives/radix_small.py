@@ -10,7 +10,15 @@ import numpy as np
 from portagpu import cuda
 from portagpu.primitives.ordering import ordered
 from portagpu.primitives.radix_plan import DIGITS, WARP, WIDTH, Payload
-from portagpu.primitives.radix_tiles import Work, load_keys, place_in_tile, rank_in_tile, rank_in_warps, sum_before
+from portagpu.primitives.radix_tiles import (
+    Work,
+    begin_warps,
+    count_tile,
+    load_keys,
+    place_in_tile,
+    rank_tile,
+    sum_before,
+)
 
 
 @cuda.jit
@@ -18,7 +26,6 @@ def sort_small_rows(source, result, values, moved, length, plan: cuda.constexpr)
     """Sort rows of ``length`` keys, not more than a tile. ``plan.value``: the type of places in rows."""
     work = Work(
         cuda.shared.array((plan.threads // WARP, DIGITS), np.int32),
-        cuda.shared.array(DIGITS, np.int32),
         cuda.shared.array(1, np.int32),
         cuda.shared.array(plan.threads // WARP, np.int32),
         cuda.shared.array(plan.tile, plan.order.key),
@@ -27,7 +34,6 @@ def sort_small_rows(source, result, values, moved, length, plan: cuda.constexpr)
     keys = cuda.local.array(plan.items, plan.order.key)
     places = cuda.local.array(plan.items, plan.value)
     ranks = cuda.local.array(plan.items, np.int32)
-    t = cuda.threadIdx.x
     valid = np.int32(length)
     for row in range(cuda.blockIdx.x, source.size // length, cuda.gridDim.x):
         begin = plan.number(row) * plan.number(length)
@@ -35,15 +41,11 @@ def sort_small_rows(source, result, values, moved, length, plan: cuda.constexpr)
         for item in cuda.unroll(range(plan.items)):
             places[item] = plan.value(place_in_tile(item, plan))
         for place in range(plan.passes):
-            count = rank_in_warps(keys, ranks, work, valid, place * WIDTH, plan)
-            start = sum_before(count, work.sums, plan)
-            if t < DIGITS:
-                work.begins[t] = start
-            cuda.syncthreads()
-            rank_in_tile(ranks, work, plan)
-            for item in cuda.unroll(range(plan.items)):
-                work.keys[ranks[item]] = keys[item]
-                if plan.payload is not Payload.NONE:
+            count = count_tile(keys, work, valid, place * WIDTH, plan)
+            begin_warps(work, sum_before(count, work.sums, plan), plan)
+            rank_tile(keys, ranks, work, valid, place * WIDTH, plan)
+            if plan.payload is not Payload.NONE:
+                for item in cuda.unroll(range(plan.items)):
                     work.values[ranks[item]] = places[item]
             cuda.syncthreads()
             for item in cuda.unroll(range(plan.items)):

@@ -18,7 +18,8 @@ from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream
 
-_THREADS = 256  # of blocks that share tiles: one for each digit
+_THREADS = 256  # of blocks that share tiles: one for each digit at least
+_SWEEPING = 384  # of blocks that wait for each other
 _TINY = 32  # keys of a row for which others are counted
 _SMALL_ITEMS = 16  # of a thread, where a row is one tile
 _SHORT = 2**16  # keys of a row that one block had better sort alone, if there are some
@@ -285,16 +286,19 @@ def _sweeping(plan: Plan, request: Request) -> Callable[..., Any]:
     ) -> None:
         if place == 0:
             radix_onesweep.clear[min(-(-told.size // _THREADS), limit), _THREADS, stream](counts, tickets, told)
-            radix_onesweep.count_all_digits[blocks, _THREADS, stream](keys, counts, counting)
+            radix_onesweep.count_all_digits[blocks, plan.threads, stream](keys, counts, counting)
             radix_onesweep.begin_digits[plan.passes, DIGITS, stream](counts)
         operands = keys, result, values, moved, counts, tickets, told, place
-        radix_onesweep.sweep[tiles, _THREADS, stream](*operands, plan)
+        radix_onesweep.sweep[tiles, plan.threads, stream](*operands, plan)
 
     return make
 
 
 def _sort_by_sweeps(request: Request, found: Sorted) -> None:
-    _each_row(request, found, _plan(request, value=_value_of(request)), _sweeping)
+    caps = request.context.capabilities
+    most = min(caps.max_work_group_size, caps.max_work_item_sizes[0])
+    threads = _SWEEPING if most >= _SWEEPING else _THREADS
+    _each_row(request, found, _plan(request, threads, _value_of(request)), _sweeping)
 
 
 def _chunked(plan: Plan, request: Request) -> Callable[..., Any]:

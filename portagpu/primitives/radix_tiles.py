@@ -18,7 +18,6 @@ from portagpu.primitives.ordering import digit_of
 from portagpu.primitives.radix_plan import DIGITS, WARP, WIDTH, Payload
 
 ALL = 0xFFFFFFFF
-RANK_BITS = 20  # of a rank in a warp's keys, below its digit
 
 
 @cuda.jit(device=True)
@@ -60,11 +59,10 @@ def sum_before(value, sums, plan: cuda.constexpr):
 
 
 class Work(NamedTuple):
-    """Shared memory of a block: (warps, digits) counters, where a tile's digits begin, what is added to a digit's
-    places, a number for each warp, and a tile's keys and values."""
+    """Shared memory of a block: (warps, digits) counters, what is added to the places of a digit in a tile, a number
+    for each warp, and a tile's keys and values."""
 
     counters: Any
-    begins: Any
     shifts: Any
     sums: Any
     keys: Any
@@ -81,48 +79,62 @@ class Moved(NamedTuple):
 
 
 @cuda.jit(device=True)
-def rank_in_warps(keys, ranks, work, valid, shift, plan: cuda.constexpr):
-    """Rank keys among the equal ones of their warps; give thread ``d`` how often the tile has digit ``d``.
+def digit_in_tile(key, item, valid, shift, plan: cuda.constexpr):
+    """An item's digit; what is not among the ``valid`` first keys has the last one."""
+    digit = digit_of(key, shift, plan.order, WIDTH)
+    return digit if place_in_tile(item, plan) < valid else np.int32(DIGITS - 1)
 
-    Ranks have the digits on top. Counters are then how often the warps before have a digit, for threads to read after a barrier. What is not among
-    the ``valid`` first keys has the last digit.
-    """
+
+@cuda.jit(device=True)
+def count_tile(keys, work, valid, shift, plan: cuda.constexpr):
+    """Count the digits of each warp's keys; gives thread ``d`` how often the tile has digit ``d``."""
     t = cuda.threadIdx.x
-    counters = work.counters
     warps = plan.threads // WARP
-    warp = t // WARP
     for i in range(t, warps * DIGITS, plan.threads):
-        counters[i // DIGITS, i % DIGITS] = 0
+        work.counters[i // DIGITS, i % DIGITS] = 0
     cuda.syncthreads()
     for item in cuda.unroll(range(plan.items)):
-        digit = digit_of(keys[item], shift, plan.order, WIDTH)
-        if place_in_tile(item, plan) >= valid:
-            digit = np.int32(DIGITS - 1)
-        peers = equal_digits(digit, plan)
-        before = cuda.popc(peers & cuda.lanemask_lt())
-        known = counters[warp, digit]
-        ranks[item] = (digit << RANK_BITS) + known + before
-        cuda.syncwarp()
-        if before == 0:
-            counters[warp, digit] = known + cuda.popc(peers)
-        cuda.syncwarp()
+        cuda.atomic.add(work.counters, (t // WARP, digit_in_tile(keys[item], item, valid, shift, plan)), 1)
     cuda.syncthreads()
     count = np.int32(0)
     if t < DIGITS:
         for w in cuda.unroll(range(warps)):
-            own = counters[w, t]
-            counters[w, t] = count
-            count += own
+            count += work.counters[w, t]
     return count
 
 
 @cuda.jit(device=True)
-def rank_in_tile(ranks, work, plan: cuda.constexpr):
-    """Make ranks in warps places in the tile."""
+def begin_warps(work, begin, plan: cuda.constexpr):
+    """Counters become where in the tile each warp's keys with a digit begin; ``begin``: where those of the tile do.
+
+    Ends with a barrier.
+    """
+    t = cuda.threadIdx.x
+    if t < DIGITS:
+        at = np.int32(begin)
+        for w in cuda.unroll(range(plan.threads // WARP)):
+            own = work.counters[w, t]
+            work.counters[w, t] = at
+            at += own
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def rank_tile(keys, ranks, work, valid, shift, plan: cuda.constexpr):
+    """Put keys to their places in the tile, in shared memory; ``ranks``: these places, where there are values."""
     warp = cuda.threadIdx.x // WARP
     for item in cuda.unroll(range(plan.items)):
-        digit = ranks[item] >> RANK_BITS
-        ranks[item] = (ranks[item] & ((1 << RANK_BITS) - 1)) + work.begins[digit] + work.counters[warp, digit]
+        digit = digit_in_tile(keys[item], item, valid, shift, plan)
+        peers = equal_digits(digit, plan)
+        before = cuda.popc(peers & cuda.lanemask_lt())
+        at = work.counters[warp, digit]
+        work.keys[at + before] = keys[item]
+        if plan.payload is not Payload.NONE:
+            ranks[item] = at + before
+        cuda.syncwarp()
+        if before == 0:
+            work.counters[warp, digit] = at + cuda.popc(peers)
+        cuda.syncwarp()
 
 
 @cuda.jit(device=True)
@@ -134,22 +146,21 @@ def load_keys(keys, source, first, valid, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def move_tile(keys, ranks, work, data, first, origin, valid, shift, plan: cuda.constexpr, payload: cuda.constexpr):
-    """Store a tile's keys and values where digits begin, through shared memory, so that neighbours go together.
-
-    ``ranks``: places in the tile; places that are values are 0 at ``origin``. Ends without a barrier.
-    """
-    t = np.int32(cuda.threadIdx.x)
-    for item in cuda.unroll(range(plan.items)):
-        work.keys[ranks[item]] = keys[item]
+def hold_values(ranks, work, values, first, origin, valid, plan: cuda.constexpr, payload: cuda.constexpr):
+    """Put values to their keys' places in the tile, in shared memory. Places that are values are 0 at ``origin``."""
     if payload is not Payload.NONE:
         for item in cuda.unroll(range(plan.items)):
             place = place_in_tile(item, plan)
             if payload is Payload.INDEX:
                 work.values[ranks[item]] = plan.value(first - origin + place)
             elif place < valid:
-                work.values[ranks[item]] = data.values[first + place]
-    cuda.syncthreads()
+                work.values[ranks[item]] = values[first + place]
+
+
+@cuda.jit(device=True)
+def store_tile(work, data, valid, shift, plan: cuda.constexpr):
+    """Store keys and values, neighbours together, where their digits begin. Ends without a barrier."""
+    t = np.int32(cuda.threadIdx.x)
     for item in cuda.unroll(range(plan.items)):
         place = t + item * plan.threads
         if place < valid:
@@ -157,5 +168,5 @@ def move_tile(keys, ranks, work, data, first, origin, valid, shift, plan: cuda.c
             target = work.shifts[digit_of(key, shift, plan.order, WIDTH)] + place
             if plan.writes_keys:
                 data.result[target] = key
-            if payload is not Payload.NONE:
+            if plan.payload is not Payload.NONE:
                 data.moved[target] = work.values[place]

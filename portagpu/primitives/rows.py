@@ -30,9 +30,7 @@ def device_operand(x: Any) -> DeviceNDArray:
 def checked_axis(axis: Any, ndim: int) -> int:
     """An axis, counted from 0. Raises `ShapeError`."""
     if ndim == 0:
-        raise ShapeError(
-            "an array without axes cannot be sorted or searched along one", hint="reshape it: x.reshape(1)"
-        )
+        raise ShapeError("an array without axes has no order along one", hint="reshape it: x.reshape(1)")
     try:
         at = operator.index(axis)
     except TypeError as error:
