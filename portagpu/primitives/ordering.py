@@ -47,7 +47,7 @@ class Order(NamedTuple):
 def order_of(dtype: np.dtype[Any], *, descending: bool = False) -> Order:
     """The order of a dtype's elements. Raises `DTypeError` for one that has no order of its own."""
     bits = 8 * dtype.itemsize
-    key = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}.get(bits)
+    key: Any = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}.get(bits)
     infinity = 0
     if dtype.kind in "ub":
         kind = Kind.UNSIGNED

@@ -16,7 +16,7 @@ import numpy as np
 from portagpu import cuda
 from portagpu.primitives import radix_chunks, radix_serial
 from portagpu.primitives.radix_plan import WARP
-from portagpu.primitives.radix_sort import has_tiles
+from portagpu.primitives.radix_request import has_tiles
 from portagpu.primitives.radix_tiles import ALL
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.context import Context

@@ -10,7 +10,8 @@ from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.primitives.complex_keys import complex_order
 from portagpu.primitives.gather import gathered
 from portagpu.primitives.ordering import order_of
-from portagpu.primitives.radix_sort import Request, sort_rows
+from portagpu.primitives.radix_request import Request
+from portagpu.primitives.radix_sort import sort_rows
 from portagpu.primitives.rows import BITS, Rows, checked_axis, device_operand
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream

@@ -14,7 +14,8 @@ from portagpu import cuda
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.primitives.ordering import Order, order_of, ordered
 from portagpu.primitives.radix_plan import DIGITS, WIDTH
-from portagpu.primitives.radix_sort import Request, has_tiles, sort_rows
+from portagpu.primitives.radix_request import Request, has_tiles
+from portagpu.primitives.radix_sort import sort_rows
 from portagpu.primitives.rows import Rows, checked_axis, device_operand
 from portagpu.primitives.selection import Counted, Selection
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array

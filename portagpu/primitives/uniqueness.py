@@ -13,7 +13,8 @@ from portagpu import cuda
 from portagpu.primitives.complex_keys import complex_order
 from portagpu.primitives.gather import gathered
 from portagpu.primitives.ordering import Kind, Order, order_of, ordered
-from portagpu.primitives.radix_sort import Request, sort_rows
+from portagpu.primitives.radix_request import Request
+from portagpu.primitives.radix_sort import sort_rows
 from portagpu.primitives.rows import as_bits, contiguous, device_operand
 from portagpu.primitives.selection import Counted, Selection
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
