@@ -65,7 +65,7 @@ def merge_runs(keys, places, merged, merged_places, length, width, plan: cuda.co
         diagonal = target - first
         low, high = max(0, diagonal - (last - second)), min(diagonal, second - first)
         while low < high:
-            middle = (low + high) // 2
+            middle = (low + high) >> 1
             if plan.before(keys[second + diagonal - 1 - middle], keys[first + middle]):
                 high = middle
             else:

@@ -71,7 +71,7 @@ def number_of(size: int) -> Any:
 
 
 def plan_of(request: Request, threads: int = 0, value: Any = None, **others: Any) -> Plan:
-    """What kernels of ``threads`` threads are compiled for; ``value``: the type of values, by default that of places."""
+    """What kernels of blocks of ``threads`` are compiled for; ``value``: the type of values, or that of places."""
     caps, threads = request.context.capabilities, threads or THREADS
     value = (None if request.payload is Payload.NONE else np.dtype(np.int32)) if value is None else value
     items = tile_items(request.order, value, threads, caps.local_memory_static) if threads > 1 else 0

@@ -9,8 +9,10 @@ its chunk begin. Where there are many rows, each thread makes all passes of one.
 
 from __future__ import annotations
 
+import numpy as np
+
 from portagpu import cuda
-from portagpu.primitives.ordering import digit_of
+from portagpu.primitives.ordering import digit_of, ordered
 from portagpu.primitives.radix_plan import Payload
 from portagpu.primitives.radix_tiles import Moved
 
@@ -75,37 +77,66 @@ def move_digits(keys, result, values, moved, begins, size, place, plan: cuda.con
 
 
 @cuda.jit(device=True)
-def sort_chunk(data, at, begin, end, place, plan: cuda.constexpr, payload: cuda.constexpr):
-    """Sort a chunk by the digit of one place."""
-    shift = place * plan.width
-    for d in range(plan.digits):
-        at[d] = 0
-    for i in range(begin, end):
-        at[digit_of(data.keys[i], shift, plan.order, plan.width)] += 1
+def sort_chunk(data, bins, begin, end, place, plan: cuda.constexpr, payload: cuda.constexpr):
+    """Sort a chunk by the digit of one place, of which ``bins[place]`` is how often there is each."""
+    at = bins[place]
     total = plan.number(begin)
     for d in range(plan.digits):
         own = at[d]
         at[d] = total
         total += own
-    move_chunk(data, at, begin, end, begin, shift, plan, (payload, True))
+    move_chunk(data, at, begin, end, begin, place * plan.width, plan, (payload, True))
 
 
 @cuda.jit
 def sort_rows(source, keys, other_keys, values, moved, other_values, length, plan: cuda.constexpr):
     """Sort rows of ``length`` keys, a thread each: the result is in ``keys`` and ``moved``."""
-    at = cuda.local.array(plan.digits, plan.number)
     passes = plan.passes
+    bins = cuda.local.array((passes, plan.digits), plan.number)
     later = Payload.NONE if plan.payload is Payload.NONE else Payload.ARRAY
     there, back = Moved(keys, other_keys, moved, other_values), Moved(other_keys, keys, other_values, moved)
     row = cuda.grid(1)
     if row < source.size // length:
         begin = row * length
         end = begin + length
+        for place in range(passes):
+            for d in range(plan.digits):
+                bins[place, d] = 0
+        for i in range(begin, end):
+            key = ordered(source[i], plan.order)
+            for place in cuda.unroll(range(passes)):
+                bins[place, np.int32((key >> plan.order.key(place * plan.width)) & (plan.digits - 1))] += 1
         if passes % 2 == 1:
-            sort_chunk(Moved(source, keys, values, moved), at, begin, end, 0, plan, plan.payload)
+            sort_chunk(Moved(source, keys, values, moved), bins, begin, end, 0, plan, plan.payload)
         else:
-            sort_chunk(Moved(source, other_keys, values, other_values), at, begin, end, 0, plan, plan.payload)
-            sort_chunk(back, at, begin, end, 1, plan, later)
+            sort_chunk(Moved(source, other_keys, values, other_values), bins, begin, end, 0, plan, plan.payload)
+            sort_chunk(back, bins, begin, end, 1, plan, later)
         for place in range(2 - passes % 2, passes, 2):
-            sort_chunk(there, at, begin, end, place, plan, later)
-            sort_chunk(back, at, begin, end, place + 1, plan, later)
+            sort_chunk(there, bins, begin, end, place, plan, later)
+            sort_chunk(back, bins, begin, end, place + 1, plan, later)
+
+
+@cuda.jit
+def sort_tiny_rows(source, result, values, moved, length, share, plan: cuda.constexpr):
+    """Sort rows of at most ``plan.items`` keys by insertion; ``share``: rows of a thread."""
+    keys = cuda.local.array(plan.items, plan.order.key)
+    places = cuda.local.array(plan.items, np.int32)
+    first = cuda.grid(1) * share
+    for row in range(first, min(first + share, source.size // length)):
+        begin = row * length
+        for i in range(length):
+            key = ordered(source[begin + i], plan.order)
+            at = i
+            while at > 0 and keys[at - 1] > key:
+                keys[at] = keys[at - 1]
+                places[at] = places[at - 1]
+                at -= 1
+            keys[at] = key
+            places[at] = i
+        for i in range(length):
+            if plan.writes_keys:
+                result[begin + i] = source[begin + places[i]]
+            if plan.payload is Payload.INDEX:
+                moved[begin + i] = places[i]
+            elif plan.payload is Payload.ARRAY:
+                moved[begin + i] = values[begin + places[i]]

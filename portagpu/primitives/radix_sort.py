@@ -17,8 +17,10 @@ from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 
 _TINY = 32  # keys of a row for which others are counted
 _SMALL_ITEMS = 16  # of a thread, where a row is one tile
+_SOME_ROWS = 64  # tiny rows of a serial thread at least
+_TURNS = 8  # serial threads with tiny rows for each compute unit
 _SHORT = 2**16  # keys of a row that one block had better sort alone, if there are some
-_SERIAL_ROW = 4096  # the same for one thread
+_SERIAL_ROW = 2**15  # the same for one thread
 
 
 class Method(Enum):
@@ -71,12 +73,17 @@ def _operands(request: Request, found: Sorted) -> tuple[DeviceNDArray, ...]:
 
 
 def _sort_tiny(request: Request, found: Sorted) -> None:
-    plan = plan_of(request, 1)
+    plan = plan_of(request, 1, items=_TINY)
     caps = request.context.capabilities
     threads = min(THREADS, caps.max_work_group_size, caps.max_work_item_sizes[0])
-    blocks = -(-request.keys.size // threads)
-    args = (*_operands(request, found), request.length, plan)
-    sort_tiny_rows[blocks, threads, request.stream](*args)
+    operands = _operands(request, found)
+    if has_tiles(caps):
+        blocks = -(-request.keys.size // threads)
+        sort_tiny_rows[blocks, threads, request.stream](*(*operands, request.length, plan))
+    else:
+        share = max(_SOME_ROWS, -(-request.rows // (caps.compute_units * _TURNS)))
+        args = (*operands, request.length, share, plan)
+        radix_serial.sort_tiny_rows[-(-request.rows // share), 1, request.stream](*args)
 
 
 def _sort_small(request: Request, found: Sorted) -> None:

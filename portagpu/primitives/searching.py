@@ -39,7 +39,7 @@ def search_kernel(sorted_bits, values, target, order: cuda.constexpr, on_right: 
         low, high = 0, sorted_bits.size
         if order is None:
             while low < high:
-                middle = (low + high) // 2
+                middle = (low + high) >> 1
                 if on_right:
                     goes_on = not complex_before(values[i], sorted_bits[middle])
                 else:
@@ -49,7 +49,7 @@ def search_kernel(sorted_bits, values, target, order: cuda.constexpr, on_right: 
         else:
             key = ordered(values[i], order)
             while low < high:
-                middle = (low + high) // 2
+                middle = (low + high) >> 1
                 found = ordered(sorted_bits[middle], order)
                 goes_on = found <= key if on_right else found < key
                 low = middle + 1 if goes_on else low
