@@ -73,7 +73,7 @@ def ordered(raw, order: cuda.constexpr):
     if order.kind is Kind.SIGNED:
         key = key ^ sign
     elif order.kind is Kind.DATE:
-        key = order.key(every) if key == sign else key ^ sign
+        key = (key ^ sign) - order.key(1)  # the smallest number, which is NaT, becomes the largest
     elif order.kind is Kind.FLOAT:
         magnitude = key & (sign - 1)
         turned = key ^ every if key >= sign else key ^ sign
