@@ -55,7 +55,7 @@ def order_of(dtype: np.dtype[Any], *, descending: bool = False) -> Order:
         kind = Kind.SIGNED
     elif dtype.kind in "mM":
         kind = Kind.DATE
-    elif dtype.kind != "c" and dtypes.from_numpy(dtype).is_float:
+    elif dtype.names is None and dtype.kind not in "cSUO" and dtypes.from_numpy(dtype).is_float:
         kind = Kind.FLOAT
         infinity = int(np.array(np.inf).astype(dtype).view(key))
     else:

@@ -6,8 +6,7 @@ import numpy as np
 
 _INTEGERS = "int8 uint8 int16 uint16 int32 uint32 int64 uint64"
 DTYPES = [
-    np.dtype(name)
-    for name in f"bool {_INTEGERS} float16 float32 float64 complex64 complex128 M8[s] m8[ns]".split()
+    np.dtype(name) for name in f"bool {_INTEGERS} float16 float32 float64 complex64 complex128 M8[s] m8[ns]".split()
 ]
 
 
