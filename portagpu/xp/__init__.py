@@ -13,6 +13,8 @@ from portagpu.xp.indexing import *  # noqa: F403
 from portagpu.xp.inspection import *  # noqa: F403
 from portagpu.xp.manipulation import *  # noqa: F403
 from portagpu.xp.searching import *  # noqa: F403
+from portagpu.xp.sets import *  # noqa: F403
+from portagpu.xp.sorting import *  # noqa: F403
 from portagpu.xp.statistics import *  # noqa: F403
 from portagpu.xp.utility import *  # noqa: F403
 
