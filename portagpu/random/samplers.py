@@ -25,7 +25,9 @@ _SMALL_MEAN = 10  # below it numbers are counted up from 0
 _MOST_COUNTED = 256  # a mean below 10 does not get there
 _LARGEST = 2.0**63 - 1024  # of float64 below 2**63
 # what Stirling's formula lacks of log(k!), for k below 10
-_TAILS = np.array([math.lgamma(k + 1) - (k + 0.5) * math.log(k + 1) + k + 1 - math.log(2 * math.pi) / 2 for k in range(10)])
+_TAILS = np.array(
+    [math.lgamma(k + 1) - (k + 0.5) * math.log(k + 1) + k + 1 - math.log(2 * math.pi) / 2 for k in range(10)]
+)
 
 
 class Sampler(NamedTuple):
@@ -165,9 +167,22 @@ def _tail(k, plan):
 
 @cuda.jit(device=True)
 def poisson(block, place, a, b, plan):
-    """A Poisson number of mean ``a``: from 10 on Hörmann's transformed rejection (PTRS, 1993)."""
+    """A Poisson number of mean ``a``."""
+    return poisson_from(block, np.uint32(0), place, a, plan)
+
+
+@cuda.jit(device=True)
+def negative_binomial(block, place, a, b, plan):
+    """Failures before success ``a`` of probability ``b``: a Poisson number whose mean is a gamma number."""
+    mean = math.exp(log_gamma_number(block, np.uint32(0), place, a, plan)) * ((1 - b) / b)
+    return poisson_from(block, _BOOST >> np.uint32(2), place, mean, plan)
+
+
+@cuda.jit(device=True)
+def poisson_from(block, first, place, a, plan):
+    """A Poisson number, attempts from ``first`` on: from a mean of 10 Hörmann's transformed rejection (PTRS, 1993)."""
     if a < _SMALL_MEAN:
-        u, _, _, _ = uniforms(block, np.uint32(0), place, plan)
+        u, _, _, _ = uniforms(block, first, place, plan)
         return _counted_up(u, math.exp(-a), a, plan.real(0), _MOST_COUNTED)
     root = math.sqrt(a)
     spread = plan.real(0.931) + plan.real(2.53) * root
@@ -175,7 +190,7 @@ def poisson(block, place, a, b, plan):
     over = plan.real(1.1239) + plan.real(1.1328) / (spread - plan.real(3.4))
     quick = plan.real(0.9277) - plan.real(3.6224) / (spread - 2)
     log_mean = logarithm(a, plan)
-    attempt = np.uint32(0)
+    attempt = first
     while True:
         u0, v0, u1, v1 = uniforms(block, attempt, place, plan)
         for turn in range(2):
