@@ -10,7 +10,7 @@ import numpy as np
 from portagpu.errors import ArgumentTypeError, DTypeError, OutOfMemoryError, ShapeError
 from portagpu.expressions.evaluation import evaluate
 from portagpu.expressions.node import Node
-from portagpu.expressions.operations import Operation, conversion, operation, operation_of
+from portagpu.expressions.operations import Operation, conversion, operation, operation_of, operations_of
 from portagpu.expressions.stores import write
 from portagpu.runtime.arrays.array import DeviceNDArray, allocations
 from portagpu.runtime.arrays.creation import to_device
@@ -30,7 +30,30 @@ def apply(ufunc: np.ufunc, *values: Any) -> DeviceNDArray:
     """
     operands, kinds, shape, context = taken(values)
     function = operation_of(ufunc, *kinds)
-    return put_off(Node(context, function, typed(operands, function), shape))
+    try:
+        operands = typed(operands, function)
+    except OverflowError as error:
+        truth = compared_beyond(ufunc, operands, function)
+        if truth is None:
+            raise beyond(ufunc, function, error) from None
+        return put_off(Node(context, conversion(function.dtype), (as_operand(truth),), shape))
+    return put_off(Node(context, function, operands, shape))
+
+
+def apply_all(
+    ufunc: np.ufunc, *values: Any, dtype: np.dtype[Any] | None = None, casting: Any = "same_kind"
+) -> tuple[DeviceNDArray, ...]:
+    """The arrays of all results of a NumPy function of elements; with a ``dtype``, in NumPy's loop that gives it.
+
+    Raises as `apply`.
+    """
+    operands, kinds, shape, context = taken(values)
+    functions = operations_of(ufunc, tuple(kinds), dtype, casting)
+    try:
+        operands = typed(operands, functions[0])
+    except OverflowError as error:
+        raise beyond(ufunc, functions[0], error) from None
+    return tuple(put_off(Node(context, function, operands, shape)) for function in functions)
 
 
 def typed(operands: tuple[Any, ...], function: Operation) -> tuple[Any, ...]:
@@ -45,19 +68,54 @@ def typed(operands: tuple[Any, ...], function: Operation) -> tuple[Any, ...]:
     )
 
 
+_COMPARED = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
+
+
+def compared_beyond(ufunc: np.ufunc, operands: tuple[Any, ...], function: Operation) -> np.bool_ | None:
+    """What a comparison with a Python integer gives that the other operand's dtype cannot hold: the same everywhere.
+
+    None for other functions.
+    """
+    if ufunc not in _COMPARED or len({*map(type, operands)} & {int}) != 1 or function.inputs[0].kind not in "iu":
+        return None
+    first = type(operands[0]) is int
+    number = operands[0] if first else operands[1]
+    if ufunc in (np.equal, np.not_equal):
+        return np.bool_(ufunc is np.not_equal)
+    is_above = (number > 0) != first  # whether the second operand is the larger one
+    return np.bool_((ufunc in (np.less, np.less_equal)) == is_above)
+
+
+def beyond(ufunc: np.ufunc, function: Operation, error: OverflowError) -> DTypeError:
+    """The error for a Python integer that a dtype cannot hold."""
+    return DTypeError(
+        f"numpy.{ufunc.__name__} in {function.inputs[0]}: {error}", hint="convert the array with x.astype(...)"
+    )
+
+
 def as_operand(number: Any) -> Any:
     """A NumPy scalar as kernels take it: truth as a byte."""
     return np.uint8(number) if type(number) is np.bool_ else number
 
 
-def apply_into(out: DeviceNDArray, ufunc: np.ufunc, *values: Any, where: Any = None) -> DeviceNDArray:
+def apply_into(
+    out: DeviceNDArray,
+    ufunc: np.ufunc,
+    *values: Any,
+    where: Any = None,
+    dtype: np.dtype[Any] | None = None,
+    casting: Any = "same_kind",
+) -> DeviceNDArray:
     """The same with the elements written to an array, whose dtype they are converted to; where ``where`` is true.
 
     Raises `ShapeError` for an array of another shape, `DTypeError` for one that cannot hold the results' kind.
     """
     operands, kinds, shape, context = taken((*values, out))
-    function = operation_of(ufunc, *kinds[:-1])
-    node = Node(context, function, typed(operands[:-1], function), shape)
+    function = operation_of(ufunc, *kinds[:-1]) if dtype is None else operations_of(ufunc, kinds[:-1], dtype, casting)[0]
+    try:
+        node = Node(context, function, typed(operands[:-1], function), shape)
+    except OverflowError as error:
+        raise beyond(ufunc, function, error) from None
     if where is not None:
         mask = taken((where, out))[0][0]
         chosen = operation("where", (np.dtype(bool), out.dtype, out.dtype), out.dtype)

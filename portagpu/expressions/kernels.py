@@ -108,4 +108,7 @@ def applied(name: str, values: list[str]) -> str:
     """Text of a function of NumPy's, or of an attribute that begins with a dot, of values."""
     if name == "astype":
         return values[0]
-    return f"{values[0]}{name}" if name.startswith(".") else f"np.{name}({', '.join(values)})"
+    if name.startswith("."):
+        return f"{values[0]}{name}"
+    function, bracket, result = name.partition("[")  # of several results one
+    return f"np.{function}({', '.join(values)}){bracket}{result}"

@@ -16,6 +16,8 @@ _MOST = 4096  # combinations that are remembered
 class Operation:
     """A function of elements: the ``name`` of a NumPy function, or an attribute (".real"), or "astype".
 
+    Of a function with several results, "divmod[1]" is one of them.
+
     ``inputs`` are the dtypes to which operands are converted before, ``dtype`` is the result's. Equal ones are one
     object as long as they are remembered.
     """
@@ -37,16 +39,34 @@ def operation_of(ufunc: np.ufunc, *kinds: Any) -> Operation:
 
     Raises `DTypeError` where NumPy has none, or one of dtypes that no device has.
     """
+    return operations_of(ufunc, kinds)[0]
+
+
+@lru_cache(_MOST)
+def operations_of(
+    ufunc: np.ufunc, kinds: tuple[Any, ...], dtype: np.dtype[Any] | None = None, casting: Any = "same_kind"
+) -> tuple[Operation, ...]:
+    """The same for each result of a ufunc; with a ``dtype``, in NumPy's loop whose results are of it.
+
+    ``casting``: how operands may be converted to the loop's dtypes. Raises `DTypeError`.
+    """
+    options: dict[str, Any] = {"casting": casting}
+    if dtype is not None:
+        options["signature"] = (None,) * ufunc.nin + (dtype,) * ufunc.nout
     try:
-        *inputs, output = ufunc.resolve_dtypes((*kinds, None))
+        found = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), **options)
     except TypeError as error:
         shown = ", ".join(kind.__name__ if isinstance(kind, type) else str(kind) for kind in kinds)
+        wanted = "" if dtype is None else f" with dtype={dtype} and casting={casting!r}"
         raise DTypeError(
-            f"numpy.{ufunc.__name__} takes no operands of types ({shown})", hint="convert them with x.astype(...)"
+            f"numpy.{ufunc.__name__} takes no operands of types ({shown}){wanted}",
+            hint="convert them with x.astype(...)",
         ) from error
-    for dtype in (*inputs, output):
-        dtypes.from_numpy(dtype)
-    return operation(ufunc.__name__, tuple(inputs), output)
+    for each in found:
+        dtypes.from_numpy(each)
+    inputs, outputs = tuple(found[: ufunc.nin]), found[ufunc.nin :]
+    names = [ufunc.__name__] if ufunc.nout == 1 else [f"{ufunc.__name__}[{n}]" for n in range(ufunc.nout)]
+    return tuple(operation(name, inputs, output) for name, output in zip(names, outputs, strict=True))
 
 
 @lru_cache(_MOST)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from portagpu.errors import DTypeError
 from portagpu.expressions.apply import apply, apply_into
+from portagpu.expressions.writing import part
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.xp.conversion import array_of
 
 _NAMES = {  # of the standard, and NumPy's
     **{
@@ -53,4 +57,54 @@ def _function(name: str, ufunc: np.ufunc) -> Callable[..., Any]:
 
 _made = {name: _function(name, getattr(np, numpy_name)) for name, numpy_name in _NAMES.items()}
 globals().update(_made)
-__all__ = [*_made]
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> DeviceNDArray:
+    """The elements, those below ``min`` or above ``max`` replaced by these; NaN where one of the three is NaN.
+
+    The bounds are arrays or numbers that broadcast; a Python integer that the dtype cannot hold bounds nothing, or all.
+    Raises `DTypeError` for complex numbers.
+    """
+    array = array_of(x)
+    if array.dtype.kind == "c":
+        raise DTypeError("complex numbers have no order", hint="clip x.real and x.imag")
+    found = array
+    if min is not None:
+        found = apply(np.maximum, found, _bound(min, found.dtype))
+    if max is not None:
+        found = apply(np.minimum, found, _bound(max, found.dtype))
+    return array.copy() if found is array else found
+
+
+def _bound(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A bound; a Python integer beyond what a dtype holds as the last number that it holds."""
+    if type(value) is not int or dtype.kind not in "iu":
+        return value
+    limits = np.iinfo(dtype)
+    return builtins.min(builtins.max(value, int(limits.min)), int(limits.max))
+
+
+def round(x: Any, /) -> DeviceNDArray:
+    """The nearest whole numbers, halves to the even one; of complex numbers, both parts."""
+    array = array_of(x)
+    return array.copy() if array.dtype.kind in "iu" else apply(np.rint, array)
+
+
+def real(x: Any, /) -> DeviceNDArray:
+    """The real parts; of an array that is there, a view."""
+    return _part(array_of(x), ".real")
+
+
+def imag(x: Any, /) -> DeviceNDArray:
+    """The imaginary parts; of an array that is there, a view, and zeros of a real one."""
+    return _part(array_of(x), ".imag")
+
+
+def _part(x: DeviceNDArray, name: str) -> DeviceNDArray:
+    if x.deferred is None or x.dtype.kind != "c":
+        found: DeviceNDArray = x.real if name == ".real" else x.imag
+        return found
+    return part(x, name, np.empty(0, x.dtype).real.dtype)
+
+
+__all__ = [*_made, "clip", "imag", "real", "round"]

@@ -16,10 +16,11 @@ from portagpu.primitives.repeats import numbers_of_repeats
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.arrays.numpy_dispatch import call
-from portagpu.ufuncs.operands import broadcast_shapes
+from portagpu.ufuncs import operands
 
 __all__ = [
     "broadcast_arrays",
+    "broadcast_shapes",
     "broadcast_to",
     "concat",
     "expand_dims",
@@ -41,9 +42,14 @@ def broadcast_to(x: DeviceNDArray, /, shape: tuple[int, ...]) -> DeviceNDArray:
     return x.broadcast_to(shape)
 
 
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that arrays of these shapes broadcast to. Raises `ShapeError`."""
+    return operands.broadcast_shapes(shapes)
+
+
 def broadcast_arrays(*arrays: DeviceNDArray) -> list[DeviceNDArray]:
     """Read-only views of the shape that all broadcast to."""
-    shape = broadcast_shapes([x.shape for x in arrays])
+    shape = broadcast_shapes(*(x.shape for x in arrays))
     return [x if x.shape == shape else x.broadcast_to(shape) for x in arrays]
 
 
@@ -95,7 +101,7 @@ def unstack(x: DeviceNDArray, /, *, axis: int = 0) -> tuple[DeviceNDArray, ...]:
     return tuple(x._view((slice(None),) * at + (n, Ellipsis)) for n in range(x.shape[at]))
 
 
-def expand_dims(x: DeviceNDArray, /, *, axis: Any = 0) -> DeviceNDArray:
+def expand_dims(x: DeviceNDArray, /, axis: Any = 0) -> DeviceNDArray:
     """A view with new axes of one element."""
     found: DeviceNDArray = call("expand_dims", x, axis)
     return found

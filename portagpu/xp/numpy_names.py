@@ -17,7 +17,7 @@ from portagpu.primitives.selection import flatnonzero
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.layout import checked_dtype, checked_shape
 from portagpu.runtime.arrays.numpy_dispatch import register
-from portagpu.xp import creation, indexing, manipulation, searching
+from portagpu.xp import creation, elementwise, indexing, manipulation, searching
 from portagpu.xp.conversion import array_of
 from portagpu.xp.data_types import astype
 from portagpu.xp.devices import context_on
@@ -205,14 +205,7 @@ register("putmask", lambda a, mask, values: _copyto(a, values, "unsafe", mask), 
 
 
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **named: Any) -> Any:
-    low = named.get("min", a_min)
-    high = named.get("max", a_max)
-    found = a
-    if low is not None:
-        found = apply(np.maximum, found, low)
-    if high is not None:
-        found = apply(np.minimum, found, high)
-    return _into(found if found is not a else a.copy(), out)
+    return _into(elementwise.clip(a, named.get("min", a_min), named.get("max", a_max)), out)
 
 
 register("clip", _clip, _words("a_min a_max min max out"))
@@ -221,8 +214,6 @@ register("clip", _clip, _words("a_min a_max min max out"))
 def _round(a: DeviceNDArray, decimals: int = 0, out: Any = None) -> Any:
     if a.dtype.kind in "iub" and decimals >= 0:
         return _into(a.copy() if a.dtype.kind != "b" else a.astype(np.float16), out)
-    if a.dtype.kind == "c":
-        raise DTypeError("numpy.round of complex device arrays is missing", hint="round x.real and x.imag")
     if not decimals:
         return apply(np.rint, a) if out is None else apply_into(out, np.rint, a)
     factor = a.dtype.type(10.0 ** abs(decimals))

@@ -8,41 +8,76 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, DTypeError
-from portagpu.expressions.apply import apply, apply_into
+from portagpu.expressions.apply import apply, apply_all, apply_into
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.numpy_dispatch import register
+from portagpu.runtime.arrays.layout import checked_dtype
 from portagpu.xp import numpy_names as numpy_names  # which registers NumPy's other functions
 from portagpu.xp import numpy_reductions as numpy_reductions
 from portagpu.xp import numpy_sorting  # noqa: F401 - registers its functions
 from portagpu.xp.devices import context_on
 
 
-def _ufunc(ufunc: np.ufunc, *inputs: Any, out: Any = None, where: Any = True) -> Any:
-    if ufunc.nout != 1:
-        raise DTypeError(f"numpy.{ufunc.__name__} of device arrays gives several results, which is missing")
-    if out is None and where is not True:
-        raise DTypeError("where= of device arrays needs out=", hint="use numpy.where(condition, result, x)")
-    if out is None:
+_KEYWORDS = frozenset({"out", "where", "dtype", "casting"})
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+
+def _ufunc(
+    ufunc: np.ufunc, *inputs: Any, out: Any = None, where: Any = True, dtype: Any = None, casting: Any = "same_kind"
+) -> Any:
+    """A call of any NumPy function of elements, with its keywords."""
+    if ufunc.signature is not None:
+        raise DTypeError(f"numpy.{ufunc.__name__} of device arrays is missing")
+    if len(inputs) != ufunc.nin:
+        raise ArgumentTypeError(f"numpy.{ufunc.__name__} takes {ufunc.nin} arrays, not {len(inputs)}")
+    if casting not in _CASTINGS:
+        raise ArgumentTypeError(f"casting= is one of {', '.join(_CASTINGS)}, not {casting!r}")
+    if isinstance(dtype, tuple):
+        raise DTypeError("signatures of several dtypes are missing", hint="pass dtype= with the results' dtype")
+    kind = None if dtype is None else checked_dtype(dtype)
+    outs = (None,) * ufunc.nout if out is None else out if isinstance(out, tuple) else (out,)
+    if len(outs) != ufunc.nout:
+        raise ArgumentTypeError(f"out= of numpy.{ufunc.__name__} is a tuple of {ufunc.nout} arrays")
+    for each in outs:
+        if each is None and where is not True:
+            raise DTypeError(
+                "where= without out= leaves elements undefined", hint="pass out=, or use numpy.where(condition, x, y)"
+            )
+        if each is not None and not isinstance(each, DeviceNDArray):
+            raise ArgumentTypeError(
+                f"out= of a function of device arrays is a device array, not {type(each).__name__}",
+                hint="leave out= away and copy the result: x.copy_to_host(host)",
+            )
+    mask = None if where is True else where
+    if ufunc.nout == 1 and outs[0] is not None:
+        return apply_into(outs[0], ufunc, *inputs, where=mask, dtype=kind, casting=casting)
+    if ufunc.nout == 1 and kind is None and casting == "same_kind":
         return apply(ufunc, *inputs)
-    return apply_into(out, ufunc, *inputs, where=None if where is True else where)
+    found = apply_all(ufunc, *inputs, dtype=kind, casting=casting)
+    if any(each is not None for each in outs):
+        for x in found:
+            x.buffer  # noqa: B018 - all of them before an operand is overwritten
+        found = tuple(
+            x if each is None else apply_into(each, np.positive, x, where=mask)
+            for x, each in zip(found, outs, strict=True)
+        )
+    return found if ufunc.nout > 1 else found[0]
 
 
-register("ufunc", _ufunc, frozenset({"out", "where"}))
+register("ufunc", _ufunc, _KEYWORDS)
 
 
 def _named(ufunc: np.ufunc) -> Any:
-    def function(*inputs: Any, out: Any = None, where: Any = True) -> Any:
-        if out is None and where is True:
-            return apply(ufunc, *inputs)
-        return _ufunc(ufunc, *inputs, out=out, where=where)
+    def function(*inputs: Any, **options: Any) -> Any:
+        return _ufunc(ufunc, *inputs, **options) if options or ufunc.nout > 1 else apply(ufunc, *inputs)
 
     return function
 
 
 for _name in dir(np):
     _found = getattr(np, _name)
-    if isinstance(_found, np.ufunc) and _found.nout == 1 and _found.signature is None:
-        register(_found.__name__, _named(_found), frozenset({"out", "where"}))
+    if isinstance(_found, np.ufunc) and _found.signature is None:
+        register(_found.__name__, _named(_found), _KEYWORDS)
 
 
 def _array_namespace(array: Any, api_version: str | None) -> Any:

@@ -11,6 +11,7 @@ from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.primitives.rows import contiguous, device_operand
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.numpy_dispatch import register
+from portagpu.xp.sets import isin
 from portagpu.xp.sorting import searchsorted
 
 _KINDS = (None, "quicksort", "heapsort", "mergesort", "stable")
@@ -92,3 +93,12 @@ register("searchsorted", _searchsorted, frozenset({"side", "sorter"}))
 register(
     "unique", _unique, frozenset({"return_index", "return_inverse", "return_counts", "axis", "equal_nan", "sorted"})
 )
+
+
+def _isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> DeviceNDArray:
+    return isin(element, test_elements, invert=invert)
+
+
+register("isin", _isin, frozenset({"assume_unique", "invert", "kind"}))

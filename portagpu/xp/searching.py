@@ -6,7 +6,7 @@ from typing import Any
 
 from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import chosen
-from portagpu.primitives.selection import nonzero
+from portagpu.primitives import selection
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.xp.conversion import array_of
 from portagpu.xp.manipulation import stack
@@ -21,6 +21,11 @@ def where(condition: Any, x1: Any, x2: Any, /) -> DeviceNDArray:
     return chosen(condition, x1, x2)
 
 
+def nonzero(x: Any, /) -> tuple[DeviceNDArray, ...]:
+    """For each axis the subscripts of the elements that are not 0, in C order. Raises `ShapeError` without axes."""
+    return selection.nonzero(array_of(x))
+
+
 def argwhere(x: DeviceNDArray) -> DeviceNDArray:
     """The subscripts of the elements that are not 0, a row for each. See `numpy.argwhere`."""
     if not x.ndim:
@@ -32,7 +37,7 @@ def argwhere(x: DeviceNDArray) -> DeviceNDArray:
 
 def numpys_where(condition: Any, *choices: Any) -> Any:
     """`numpy.where`: with one argument `nonzero`."""
-    return where(condition, *choices) if choices else nonzero(array_of(condition))
+    return where(condition, *choices) if choices else nonzero(condition)
 
 
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> DeviceNDArray:

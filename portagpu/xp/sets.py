@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from portagpu import primitives
-from portagpu.runtime.arrays.array import DeviceNDArray
+import numpy as np
 
-__all__ = ["unique_all", "unique_counts", "unique_inverse", "unique_values"]
+from portagpu import primitives
+from portagpu.expressions.apply import apply
+from portagpu.expressions.writing import filled
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.xp.conversion import array_of
+from portagpu.xp.indexing import take
+from portagpu.xp.sorting import searchsorted
+
+__all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
 
 
 class UniqueAll(NamedTuple):
@@ -57,3 +64,21 @@ def unique_inverse(x: Any, /) -> UniqueInverse:
 def unique_values(x: Any, /) -> DeviceNDArray:
     """`numpy.unique_values`: the different elements, in their order."""
     return primitives.unique(x, equal_nan=False).values
+
+
+def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> DeviceNDArray:
+    """For each element of ``x1`` whether one of ``x2`` equals it, which NaN never does; ``invert``: whether none does.
+
+    ``x2`` is sorted, then each element searched for.
+    """
+    first = x1 if isinstance(x1, DeviceNDArray) else array_of(x1, getattr(x2, "context", None))
+    second = array_of(x2, first.context).ravel()
+    if not second.size:
+        return filled(first.shape, invert, np.dtype(bool), first.context)
+    common = np.result_type(first.dtype, second.dtype)
+    if common.kind in "fc":  # -0.0, which the order has before 0.0, becomes 0.0
+        first, second = apply(np.add, first, common.type(0)), apply(np.add, second, common.type(0))
+    table = primitives.sort(second)
+    flat = first.ravel()
+    nearest = take(table, searchsorted(table, flat), axis=0, mode="clip")
+    return apply(np.not_equal if invert else np.equal, flat, nearest).reshape(first.shape)

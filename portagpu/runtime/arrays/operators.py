@@ -177,10 +177,10 @@ class ArrayOperators:
         return bool(self._only("truth value"))
 
     def __float__(self) -> float:
-        return float(self._only("float()"))
+        return float(self._only_real("float()"))
 
     def __int__(self) -> int:
-        return int(self._only("int()"))
+        return int(self._only_real("int()"))
 
     def __complex__(self) -> complex:
         return complex(self._only("complex()"))
@@ -211,6 +211,11 @@ class ArrayOperators:
                 hint="copy it with copy_to_host() and use .any(), .all() or an element",
             )
         return self.copy_to_host().item()
+
+    def _only_real(self, what: str) -> Any:
+        if self.dtype.kind == "c":
+            raise ArgumentTypeError(f"{what} of a complex number", hint="use complex(x), or x.real")
+        return self._only(what)
 
     if not TYPE_CHECKING:  # checkers say it before the program runs
 
