@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from portagpu.expressions.apply import apply
-from portagpu.fourier.kernels import COMPLEX, REAL
+
 from portagpu.fourier.lengths import roots, smooth_from
 from portagpu.fourier.transforms import Transform, table_of, transformed
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -49,9 +48,3 @@ def convolved(x: DeviceNDArray, axis: int, what: Transform, stream: Stream) -> D
     return apply(np.multiply, found, scaled)
 
 
-def is_plain(what: Transform) -> bool:
-    """Whether `convolved` computes it without more."""
-    return what.source in (COMPLEX, REAL) and what.target == COMPLEX
-
-
-__all__ = ["convolved", "is_plain", "replace"]
