@@ -88,25 +88,38 @@ def _products(g, p, q, m, line, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def _rotate(g, p, q, m, line, c, s, phase, plan: cuda.constexpr):
-    """``(p, q) = (c p + s q', c q' - s p)`` with q' = phase * q, for a thread's part of two columns."""
+def _rotated(x, y, s, tau):
+    """``(c x + s y, c y - s x)``, with ``tau = s / (1 + c)``: small angles change numbers by little, without bias (H.
+    Rutishauser, "The Jacobi method for real symmetric matrices", Numerische Mathematik 9, 1966)."""
+    return x + s * (y - tau * x), y - s * (x + tau * y)
+
+
+@cuda.jit(device=True)
+def _rotate(g, p, q, m, line, s, tau, phase, exchanged, plan: cuda.constexpr):
+    """``(p, q) = (c p + s q', c q' - s p)`` with q' = phase * q, for a thread's part of two columns; ``exchanged``:
+    for (q', -p) in place of (p, q')."""
     kind = type(m)
+    first, second = (q, p) if exchanged else (p, q)
+    left, right = plan.number(1), phase
+    if exchanged:
+        left, right = phase, plan.number(-1)
     if plan.is_complex:
         for i in range(line, m, kind(plan.along)):
-            x, y = g[p + i], g[q + i] * phase
-            g[p + i] = x * plan.number(c) + y * plan.number(s)
-            g[q + i] = y * plan.number(c) - x * plan.number(s)
+            x, y = _rotated(g[first + i] * left, g[second + i] * right, plan.number(s), plan.number(tau))
+            g[p + i] = x
+            g[q + i] = y
     else:
-        cosine, sine = plan.cell(c), plan.cell(s)
+        sine, part, one, other = plan.cell(s), plan.cell(tau), plan.cell(left), plan.cell(right)
         whole = m // kind(plan.lanes) * kind(plan.lanes)
         for i in range(line * kind(plan.lanes), whole, kind(plan.along * plan.lanes)):
-            x, y = plan.cell(take(g, p + i, plan.lanes)), plan.cell(take(g, q + i, plan.lanes))
-            put(x * cosine + y * sine, g, p + i, plan.lanes)
-            put(y * cosine - x * sine, g, q + i, plan.lanes)
+            x, y = plan.cell(take(g, first + i, plan.lanes)), plan.cell(take(g, second + i, plan.lanes))
+            x, y = _rotated(x * one, y * other, sine, part)
+            put(x, g, p + i, plan.lanes)
+            put(y, g, q + i, plan.lanes)
         for i in range(whole + line, m, kind(plan.along)):
-            x, y = g[p + i], g[q + i]
-            g[p + i] = x * c + y * s
-            g[q + i] = y * c - x * s
+            x, y = _rotated(g[first + i] * left, g[second + i] * right, s, tau)
+            g[p + i] = x
+            g[q + i] = y
 
 
 @cuda.jit(device=True)
@@ -126,16 +139,17 @@ def _turn(g, v, p, q, n, m, line, found, tolerance, plan: cuda.constexpr):
             t = plan.real(1) / (far + math.sqrt(plan.real(1) + far * far))
         c = plan.real(1) / math.sqrt(plan.real(1) + t * t)
         s = t * c
-        if cot < plan.real(0):  # exchanged, so that the longer one is first
-            c, s = s, c
+        tau = s / (plan.real(1) + c)
+        exchanged = cot < plan.real(0)  # so that the longer one is first
+        if exchanged:
+            s, tau = -s, -tau
         if plan.is_complex:
             phase = plan.number(complex(found.re / size, -found.im / size))
         else:
-            phase = plan.number(1)
-            s = -s if found.re < plan.real(0) else s
-        _rotate(g, p * m, q * m, m, line, c, s, phase, plan)
+            phase = plan.number(1 if found.re >= plan.real(0) else -1)
+        _rotate(g, p * m, q * m, m, line, s, tau, phase, exchanged, plan)
         if plan.vectors:
-            _rotate(v, p * n, q * n, n, line, c, s, phase, plan)
+            _rotate(v, p * n, q * n, n, line, s, tau, phase, exchanged, plan)
     return acts
 
 
