@@ -45,18 +45,21 @@ class Source:
             else:
                 node.was_reduced = True
                 root = node
+        self._program: Program | None = None
+        if isinstance(root, Node):
+            program = Program(root)
+            while program.smaller is not None:
+                evaluate(program.smaller, stream=stream)
+                program = Program(root)
+            if program.arrays:
+                self._program = program
+            else:  # of numbers only: there is no memory whose order counts
+                deferred.evaluate()
+                root = array
         self._root = root
-        if not isinstance(root, Node):
-            self._program: Program | None = None
-            self.arrays: list[DeviceNDArray] = [root]
-            self.numbers: list[Any] = []
-            self.key: list[Any] = []
-            return
-        self._program = program = Program(root)
-        while program.smaller is not None:
-            evaluate(program.smaller, stream=stream)
-            self._program = program = Program(root)
-        self.arrays, self.numbers, self.key = program.arrays, program.numbers, program.key
+        self.arrays: list[DeviceNDArray] = [root] if self._program is None else program.arrays
+        self.numbers: list[Any] = [] if self._program is None else program.numbers
+        self.key: list[Any] = [] if self._program is None else program.key
 
     def element(self) -> Element:
         """What kernels do with an element."""

@@ -147,6 +147,7 @@ class Graph:
         if self._context is not None:
             raise GraphError("the graph is recorded already", hint="make a new one: with cuda.graph() as graph")
         self._context = current_context()
+        self._context.unsettled.settle()
         self._depth = active.depth
         active.recorder = self._recorder = _GraphRecorder()
         active.depth = next(_DEPTHS)
@@ -158,7 +159,11 @@ class Graph:
         """End the recording, and wait. Raises `GraphError` for what a graph cannot have."""
         recorder, self._recorder = self._recorder, None
         assert recorder is not None
-        active.recorder, active.depth = None, self._depth
+        try:
+            if error is None and self._context is not None:
+                self._context.unsettled.settle()  # what was put off in the block is a part of the graph
+        finally:
+            active.recorder, active.depth = None, self._depth
         if error is None:
             self._finish(recorder)
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from portagpu.backends.base import Driver, Enqueue, KernelObject, Memory
 from portagpu.runtime.execution.recorder import Copy, Launch, Recorder, active
+from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape
 from portagpu.runtime.replay.arguments import Arguments, Number
@@ -27,6 +28,10 @@ class Operand(Protocol):
     @property
     def buffer(self) -> Memory:
         """The driver's object."""
+
+    @property
+    def context(self) -> Context:
+        """Where it is."""
 
 
 def recorded(
@@ -44,6 +49,8 @@ def recorded(
     ``numbers``, it has `Replay.arguments`. The operands are read after the call, which may add to them. ``host``: notes
     what the call does with host arrays, see `Recorder`.
     """
+    for context in {array.context for array in tuple(operands)}:  # what is put off is no part of the call
+        context.unsettled.settle()
     before, active.recorder = active.recorder, Recorder(sys._getframe(), host)
     try:
         call()
