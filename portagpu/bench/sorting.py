@@ -50,10 +50,7 @@ def measured(x: np.ndarray[Any, Any], peer: Any) -> dict[str, tuple[float, float
         "sort": (lambda: peer.sort(theirs), lambda: primitives.sort(ours)),
         "argsort": (lambda: peer.argsort(theirs), lambda: primitives.argsort(ours)),
         "unique": (lambda: peer.unique(theirs), lambda: primitives.unique(ours).values),
-        "top": (
-            lambda: peer.partition(theirs, -min(_TOP, x.size)),
-            lambda: primitives.top_k(ours, min(_TOP, x.size))[0],
-        ),
+        "top": (lambda: peer.partition(theirs, -few), lambda: primitives.top_k(ours, few)[0]),
     }
     _check(x, calls)
     return {name: _in_turns((their, done), (own, wait)) for name, (their, own) in calls.items()}
