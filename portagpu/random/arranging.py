@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, ArgumentValueError, ShapeError
+from portagpu.random.continuous import Continuous
 from portagpu.random.discrete import Discrete
 from portagpu.random.permutations import (
     MOST_ORDERED,
@@ -29,7 +30,7 @@ from portagpu.ufuncs.operands import operand
 _WORD, _PLACE = np.dtype(np.uint64), np.dtype(np.int64)
 
 
-class Arranging(Discrete):
+class Arranging(Continuous, Discrete):
     """Choices with and without replacement, permutations, shuffles."""
 
     def permutation(self, x: Any, axis: int = 0) -> DeviceNDArray:
@@ -68,7 +69,7 @@ class Arranging(Discrete):
             self._draw(array, target, _axis(axis, array.ndim), is_each=True)
         if out is None:
             return target
-        if not isinstance(out, DeviceNDArray) or out.shape != array.shape:
+        if out.shape != array.shape:
             raise ShapeError(f"out= is a device array of shape {array.shape}")
         out.copy_to_device(target)
         return out

@@ -97,7 +97,7 @@ class Discrete(Drawing):
 
 def _integer_dtype(dtype: Any) -> np.dtype[Any]:
     try:
-        found = np.dtype(dtype)
+        found: np.dtype[Any] = np.dtype(dtype)
     except TypeError as error:
         raise DTypeError(f"{dtype!r} is no dtype") from error
     if found.kind not in "iub":

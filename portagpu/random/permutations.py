@@ -31,10 +31,8 @@ _WEYL_0, _WEYL_1 = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
 
 
 class Order(NamedTuple):
-    """Rows of ``length``, of each of which ``taken`` elements are drawn, that lie ``inner`` elements apart.
-
-    ``is_mapped``: by the bijection, of ``low`` and ``high`` bits. ``is_each``: each row has an order of its own.
-    ``is_moved``: elements are stored, not places.
+    """``is_mapped``: by the bijection. ``is_each``: each row has an order of its own. ``is_moved``: elements are stored,
+    not places. ``chunked``: a thread has neighbouring elements.
     """
 
     is_mapped: bool
@@ -44,7 +42,10 @@ class Order(NamedTuple):
 
 
 class Extents(NamedTuple):
-    """See `Order`."""
+    """Rows of ``length``, of each of which ``taken`` elements are drawn, with ``inner`` elements from one to the next.
+
+    The bijection is one of ``low`` and ``high`` bits.
+    """
 
     length: Any
     taken: Any
@@ -177,8 +178,8 @@ def extents_of(length: int, taken: int, inner: int) -> Extents:
     """Extents with the bits of the bijection."""
     bits = max(2, (length - 1).bit_length())
     low = bits // 2
-    numbers = (np.int64(max(1, n)) for n in (length, taken, inner))
-    return Extents(*numbers, np.uint32(low), np.uint32(bits - low))
+    rows = np.int64(max(1, length)), np.int64(max(1, taken)), np.int64(max(1, inner))
+    return Extents(*rows, np.uint32(low), np.uint32(bits - low))
 
 
 def drawn_in_order(
