@@ -14,7 +14,7 @@ from portagpu.random.draws import Draw, Source
 from portagpu.random.filling import fill
 from portagpu.random.samplers import Sampler
 from portagpu.random.sampling import sample
-from portagpu.random.targets import Target, laid_out, real_dtype
+from portagpu.random.targets import Target, as_dtype, laid_out, real_dtype
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.stream import Stream
@@ -55,7 +55,7 @@ class Drawing:
             return self._fill(target, plan, (kind.type(loc), kind.type(scale)))
         made = Target(target.context, target.array.shape, kind, None)
         standard = self._fill(made, plan, (kind.type(0), kind.type(1)))
-        moved = apply(np.add, apply(np.multiply, standard, _as(scale, kind)), _as(loc, kind))
+        moved = apply(np.add, apply(np.multiply, standard, as_dtype(scale, kind)), as_dtype(loc, kind))
         return target.stored(moved)
 
     def _sampled(
@@ -92,8 +92,3 @@ def _kind(dtype: Any, out: Any, context: Context) -> np.dtype[Any]:
     if dtype is None and isinstance(out, DeviceNDArray):
         dtype = out.dtype
     return real_dtype(dtype, context)
-
-
-def _as(value: Any, kind: np.dtype[Any]) -> Any:
-    """A parameter as an operand of numbers of a dtype, which stay of it."""
-    return value if isinstance(value, float) else value.astype(kind)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, ArgumentValueError, DTypeError, MissingCapabilityError, ShapeError
-from portagpu.expressions.apply import put_off, taken
+from portagpu.expressions.apply import convert, put_off, taken
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -129,6 +129,13 @@ def parameter(name: str, value: Any, limits: Limits = ANY) -> Any:
         raise ArgumentTypeError(f"{name} is a real number, not {value!r}") from error
     limits.check(name, number)
     return number
+
+
+def as_dtype(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A parameter as an operand of numbers of a dtype, which stay of it."""
+    if isinstance(value, float):
+        return value
+    return convert(value, dtype) if isinstance(value, DeviceNDArray) else value.astype(dtype)
 
 
 def laid_out(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any], context: Context) -> DeviceNDArray:

@@ -127,5 +127,3 @@ def test_wrong_arguments_are_refused(device):
         rng.normal([1.0, 2.0], size=3)
     with pytest.raises(ArgumentTypeError, match="out= is a device array"):
         rng.random(out=np.zeros(3))
-    with pytest.raises(AttributeError, match="has no 'standard_norma'"):
-        _ = portagpu.random.standard_norma
