@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, ArgumentValueError, ShapeError
+from portagpu.expressions.apply import apply
 from portagpu.random.continuous import Continuous
 from portagpu.random.discrete import Discrete
 from portagpu.random.permutations import (
@@ -124,7 +125,7 @@ class Arranging(Continuous, Discrete):
             return places
         with np.errstate(divide="ignore"):
             means = to_device((1 / shares).astype(kind), context=context)
-        keys = self.standard_exponential(out=device_array(count, kind, context=context)) * means
+        keys = apply(np.multiply, self.standard_exponential(out=device_array(count, kind, context=context)), means)
         keys.buffer  # noqa: B018 - computed before it is read
         with context.unsettled:
             grid, threads, chunked = grid_of(places)

@@ -12,7 +12,7 @@ from portagpu.random import draws
 from portagpu.random.bit_generator import Philox
 from portagpu.random.draws import Draw, Source
 from portagpu.random.filling import fill
-from portagpu.random.samplers import Sampler
+from portagpu.random.samplers import QUICK, Sampler
 from portagpu.random.sampling import sample
 from portagpu.random.targets import Target, as_dtype, laid_out, real_dtype
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -63,7 +63,7 @@ class Drawing:
     ) -> DeviceNDArray:
         """Numbers that each element makes of places of its own."""
         target = Target(self._context, size, dtype, out, (a, b))
-        plan = Sampler(one, dtype.type, real.type, real.itemsize == 8)
+        plan = Sampler(one, dtype.type, QUICK.get(one), real.type, real.itemsize == 8)
         place = self._bits.take(target.array.size)
         if isinstance(a, float) and isinstance(b, float):
             first, second = real.type(a), real.type(b)
@@ -85,7 +85,7 @@ class Drawing:
         """Random bits as uint32 or uint64."""
         wide = dtype.itemsize == 8
         target = Target(context, size, dtype, None)
-        return self._fill(target, Draw(draws.raw, dtype.type, wide), (dtype.type(0),))
+        return self._fill(target, Draw(draws.raw, dtype.type, wide), (np.uint64(0),))
 
 
 def _kind(dtype: Any, out: Any, context: Context) -> np.dtype[Any]:

@@ -1,7 +1,7 @@
-"""Logarithms, sines and cosines of random words, without branches: what compilers run in lanes.
+"""Logarithms, exponentials, sines and cosines of random words, without branches: what compilers run in lanes.
 
 They are written out, so that devices agree up to the rounding of products and sums, and because words are integers:
-there is no range to reduce. Polynomials are least-squares fits of log1p and atanh, and Taylor's of sine and cosine.
+there is no range to reduce. Polynomials are least-squares fits of log1p and atanh, and Taylor's of the others.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
@@ -30,6 +30,8 @@ _ATANH = (
     *(0.06547332749872906, 0.13898156066488004, 0.15362956731522392, 0.18182208030297317),
     *(0.22222218883420722, 0.2857142857142857, 0.4000000000000163, 0.6666666666666666),
 )
+_EXP = tuple(1 / math.factorial(k) for k in range(7, 1, -1))
+_EXP_WIDE = tuple(1 / math.factorial(k) for k in range(13, 1, -1))
 _SINE = tuple((-1) ** k / math.factorial(2 * k + 1) for k in range(5, 0, -1))
 _COSINE = tuple((-1) ** k / math.factorial(2 * k) for k in range(5, 1, -1))
 _SINE_WIDE = tuple((-1) ** k / math.factorial(2 * k + 1) for k in range(9, 0, -1))
@@ -63,6 +65,37 @@ def log64(x):
         y = y * z + np.float64(c)
     half = np.float64(0.5) * f * f
     return exponent * _LOG2_HIGH_WIDE + (f - (half - (s * (half + y * z) + exponent * _LOG2_LOW_WIDE)))
+
+
+@cuda.jit(device=True)
+def exp32(x):
+    """The exponential of a float32: infinity where it is too large, 0 where it is too small."""
+    x = min(max(x, np.float32(-175)), np.float32(176))
+    whole = np.int32(x * np.float32(1 / math.log(2)) + cuda.selp(x < 0, np.float32(-0.5), np.float32(0.5)))
+    n = np.float32(whole)
+    r = x - n * _LOG2_HIGH - n * _LOG2_LOW
+    y = np.float32(0)
+    for c in cuda.unroll(_EXP):
+        y = y * r + np.float32(c)
+    first = whole >> np.int32(1)
+    scale = cuda.libdevice.int_as_float((first + _BIAS) << _EXPONENT)
+    return (1 + (r + y * r * r)) * scale * cuda.libdevice.int_as_float((whole - first + _BIAS) << _EXPONENT)
+
+
+@cuda.jit(device=True)
+def exp64(x):
+    """The exponential of a float64: infinity where it is too large, 0 where it is too small."""
+    x = min(max(x, np.float64(-1416)), np.float64(1418))
+    whole = np.int32(x * np.float64(1 / math.log(2)) + cuda.selp(x < 0, np.float64(-0.5), np.float64(0.5)))
+    n = np.float64(whole)
+    r = x - n * _LOG2_HIGH_WIDE - n * _LOG2_LOW_WIDE
+    y = np.float64(0)
+    for c in cuda.unroll(_EXP_WIDE):
+        y = y * r + np.float64(c)
+    first = whole >> np.int32(1)
+    scale = cuda.libdevice.longlong_as_double((np.int64(first) + _BIAS_WIDE) << _EXPONENT_WIDE)
+    rest = cuda.libdevice.longlong_as_double((np.int64(whole - first) + _BIAS_WIDE) << _EXPONENT_WIDE)
+    return (1 + (r + y * r * r)) * scale * rest
 
 
 @cuda.jit(device=True)

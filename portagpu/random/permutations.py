@@ -23,7 +23,7 @@ MOST_ORDERED = 512
 """Lengths up to which elements are ordered by keys."""
 _THREADS = 256
 _TURNS = 16
-_ROUNDS = 8  # each changes both halves
+_ROUNDS = 6  # each changes both halves
 _HALF = np.uint64(32)
 _ONE = np.uint64(1)
 _MULTIPLY_0, _MULTIPLY_1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
@@ -31,8 +31,8 @@ _WEYL_0, _WEYL_1 = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
 
 
 class Order(NamedTuple):
-    """``is_mapped``: by the bijection. ``is_each``: each row has an order of its own. ``is_moved``: elements are stored,
-    not places. ``chunked``: a thread has neighbouring elements.
+    """``is_mapped``: by the bijection. ``is_each``: each row has an order of its own. ``is_moved``: elements are
+    stored, not places. ``chunked``: a thread has neighbouring elements.
     """
 
     is_mapped: bool
@@ -59,7 +59,6 @@ def _mixed(half, key):
     """A random function of 32 bits under a key of 32."""
     product = np.uint64(half ^ key) * _MULTIPLY_0
     product = np.uint64(np.uint32(product >> _HALF) ^ np.uint32(product) ^ key) * _MULTIPLY_1
-    product = np.uint64(np.uint32(product >> _HALF) ^ np.uint32(product)) * _MULTIPLY_0
     return np.uint32(product >> _HALF) ^ np.uint32(product)
 
 

@@ -58,7 +58,7 @@ class Target:
         array = self.array
         if array is self._given:
             fill(array.reshape(-1))
-            return array
+            return self.array
         with self.context.unsettled:  # nobody has seen the memory
             fill(array.reshape(-1))
         return self.stored(array)
