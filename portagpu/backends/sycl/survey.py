@@ -152,6 +152,7 @@ def _run(settings: Settings, arguments: Sequence[str], folder: Path, log: Path) 
     inherited = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if Path(path).is_absolute()]
     environment["PYTHONPATH"] = os.pathsep.join([str(_PACKAGE_ROOT), *inherited])
     environment["PORTAGPU_CACHE_DIR"] = str(settings.cache_dir)
+    environment["TMPDIR"] = str(folder)  # it ends without tidying up
     command = [sys.executable, "-m", "portagpu.backends.sycl.probing.child", *arguments]
     with log.open("wb") as sink:
         try:
