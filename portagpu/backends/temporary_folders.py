@@ -1,4 +1,4 @@
-"""Temporary folders that go with the process that made them: for what drivers need while it lives, and no cache holds."""
+"""Temporary folders that go with the process that made them: for what no cache takes."""
 
 from __future__ import annotations
 

@@ -83,11 +83,25 @@ def test_a_library_that_can_be_written_nowhere(fake, unwritable, monkeypatch):
     assert "PORTAGPU_CACHE_DIR" in caught.value.hint and "TMPDIR" in caught.value.hint
 
 
+def test_a_survey_that_cannot_be_written_is_made_once(fake, unwritable, monkeypatch):
+    runs = []
+
+    def run(settings, arguments, folder, log):
+        runs.append(1)
+        Path(arguments[1]).write_text(json.dumps({"devices": []}))
+        return 0
+
+    monkeypatch.setattr(survey, "_run", run)
+    assert all(survey.surveyed(fake, unwritable, fresh=fresh).problem is None for fresh in (False, False, True, False))
+    assert len(runs) == 2
+
+
 @needs_sycl
+@pytest.mark.thorough
 def test_kernels_run_without_a_cache(run, tmp_path):
     (tmp_path / "file").write_bytes(b"")
     program = "from checks import check; check('sycl:cpu'); print('fine')"
-    said = run(program, PORTAGPU_CACHE_DIR=str(tmp_path / "file"), TMPDIR=str(tmp_path), PORTAGPU_WARNINGS="0")
+    said = run(program, PORTAGPU_CACHE_DIR=str(tmp_path / "file"), TMPDIR=str(tmp_path), PORTAGPU_BACKEND="sycl")
     assert said.strip() == "fine"
     assert not list(tmp_path.glob("portagpu-*"))  # it tidies up
 
