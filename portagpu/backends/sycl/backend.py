@@ -21,6 +21,7 @@ from portagpu.backends.sycl.identity import DeviceName, listed
 from portagpu.backends.sycl.library import Library, SyclError, library
 from portagpu.backends.sycl.memory import Memory
 from portagpu.backends.sycl.options import options_for
+from portagpu.backends.sycl.usm_interface import INTERFACE
 from portagpu.device.capabilities import Capabilities
 from portagpu.device.rates import Rates
 from portagpu.device.record import DeviceRecord
@@ -43,7 +44,7 @@ class Sycl(Backend):
     queue_types: ClassVar[tuple[type, ...]] = (Queue, dpctl_objects.DpctlQueue)
     array_types: ClassVar[tuple[type, ...]] = (dpctl_objects.UsmArray,)
     context_types: ClassVar[tuple[type, ...]] = (SyclContext, dpctl_objects.DpctlContext)
-    interfaces: ClassVar[frozenset[str]] = frozenset({dpctl_objects.INTERFACE})
+    interfaces: ClassVar[frozenset[str]] = frozenset({INTERFACE})
     dlpack_kind: ClassVar[int | None] = 14  # kDLOneAPI
     memory_types: ClassVar[tuple[type, ...]] = (Memory,)
     leaked_types: ClassVar[tuple[type, ...]] = (Handle, Memory)
@@ -145,7 +146,11 @@ class Sycl(Backend):
 
     def parts(self, array: Any) -> ForeignArray:
         """What an array with a USM array interface consists of."""
-        return dpctl_objects.parts(library(), array)
+        try:
+            return dpctl_objects.parts(library(), array)
+        except SyclError as error:
+            what = f"the queue of {type(array).__name__}"
+            raise self.translated(error, name=what, memory=None, is_alive=lambda: True) from error
 
     def library_array(self, queue: Any, view: Strided) -> Any:
         """A `dpnp.ndarray` of the same memory."""
