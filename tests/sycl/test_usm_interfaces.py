@@ -132,7 +132,7 @@ def theirs(device):
 
 
 def test_lists_and_elements_before_the_address(theirs):
-    array, facts = theirs
+    _, facts = theirs
     address = facts["data"][0]
     backwards = Array({**facts, "data": [address + 44, True], "shape": [6], "strides": [-2], "offset": -1})
     found = cuda.as_cuda_array(backwards)

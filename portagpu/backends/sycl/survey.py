@@ -24,7 +24,7 @@ from portagpu.files import read_json
 from portagpu.private_files import read_private_json, write_private
 from portagpu.settings import Settings
 
-_SCHEMA = 1
+_SCHEMA = 2
 _PACKAGE_ROOT = Path(__file__).resolve().parents[3]
 _VENDORS = Path("/etc/OpenCL/vendors")
 _HARDWARE = Path("/dev/dri")

@@ -12,9 +12,46 @@
 namespace portagpu {
 
 namespace info = sycl::info::device;
+namespace matrix = sycl::ext::oneapi::experimental::matrix;
 
 template <class Value> void line(std::ostream &out, const char *name, const Value &value) {
   out << name << '\t' << value << '\n';
+}
+
+inline const char *name_of(matrix::matrix_type type) {
+  using matrix::matrix_type;
+  switch (type) {
+  case matrix_type::bf16:
+    return "bf16";
+  case matrix_type::fp16:
+    return "fp16";
+  case matrix_type::tf32:
+    return "tf32";
+  case matrix_type::fp32:
+    return "fp32";
+  case matrix_type::fp64:
+    return "fp64";
+  case matrix_type::sint8:
+    return "sint8";
+  case matrix_type::sint32:
+    return "sint32";
+  case matrix_type::uint8:
+    return "uint8";
+  default:
+    return "other";
+  }
+}
+
+// Shapes of products of matrix units, with the largest sizes where several do.
+inline std::string combinations(const sycl::device &device) {
+  std::ostringstream text;
+  for (const auto &one : device.get_info<sycl::ext::oneapi::experimental::info::device::matrix_combinations>()) {
+    for (auto type : {one.atype, one.btype, one.ctype, one.dtype})
+      text << name_of(type) << ':';
+    text << (one.max_msize ? one.max_msize : one.msize) << 'x' << (one.max_nsize ? one.max_nsize : one.nsize) << 'x'
+         << (one.max_ksize ? one.max_ksize : one.ksize) << ' ';
+  }
+  return text.str();
 }
 
 // A line for each property that the device tells: its name, a tab, and the value or several apart by spaces.
@@ -60,6 +97,7 @@ inline std::string described(const sycl::device &device) {
     return std::to_string(sizes[2]) + ' ' + std::to_string(sizes[1]) + ' ' + std::to_string(sizes[0]);
   });
   tell("subgroup_sizes", [&] { return several(device.get_info<info::sub_group_sizes>()); });
+  tell("matrix_combinations", [&] { return combinations(device); });
   tell("vector_width_float", [&] { return device.get_info<info::native_vector_width_float>(); });
   tell("vector_width_double", [&] { return device.get_info<info::native_vector_width_double>(); });
   tell("fp16", [&] { return int(device.has(sycl::aspect::fp16)); });
