@@ -3,7 +3,8 @@
 Children that are run as files, without site-packages, import it as a file, too: it imports standard modules alone.
 Each request has the lengths of its two parts before them: options and source. An answer has a byte that says that the
 compiler was called, a status, what it said and the binary. Where that byte is all, the compiler has ended the process,
-with whatever exit status: some call ``exit``. A child ends with its input, with its parent, and after a minute without work.
+with whatever exit status: some call ``exit``. A child ends with its input, with its parent, and after a minute without
+work.
 """
 
 from __future__ import annotations

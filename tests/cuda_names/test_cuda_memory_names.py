@@ -170,9 +170,7 @@ def test_streams_of_foreign_addresses(device):
     assert int(stream.handle) == number
     zeros = np.zeros(64)
     for wrong in (0x12345678, 8, 7, 2**63, 2**70, id(zeros), zeros.ctypes.data):
-        with pytest.raises(
-            errors.ArgumentTypeError, match=r"no OpenCL object is at|number of no SYCL queue"
-        ):
+        with pytest.raises(errors.ArgumentTypeError, match=r"no OpenCL object is at|number of no SYCL queue"):
             cuda.external_stream(wrong)
 
 
