@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,12 +37,13 @@ class Lying:
     Readers have one object for all arrays that lie alike, where they can tell soon.
     """
 
-    __slots__ = ("above", "below", "dtype", "shape", "strides")
+    __slots__ = ("above", "below", "dtype", "is_complex", "shape", "strides")
 
     def __init__(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         reach = [(n - 1) * step for n, step in zip(shape, strides, strict=True)]
         empty = 0 in shape
         self.shape, self.strides, self.dtype = shape, strides, dtype
+        self.is_complex = dtype.kind == "c"
         self.below = 0 if empty else sum(step for step in reach if step < 0)
         self.above = 0 if empty else sum(step for step in reach if step > 0) + dtype.itemsize
 
@@ -78,6 +79,12 @@ class Reader(ABC):
         """A new array of the library on the same card; None where its arrays cannot be written."""
         return None
 
+    def maker(
+        self, like: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> Callable[[Any], tuple[Any, Hashable | None]] | None:
+        """See `Backend.maker`; None where `empty` is as quick."""
+        return None
+
 
 class _Torch(Reader):
     def __init__(self) -> None:
@@ -107,13 +114,13 @@ class _Torch(Reader):
         return Found(value.data_ptr(), lying, device, self._raw_stream(device), _LIVES)
 
     def identity(self, value: Any) -> Hashable | None:
-        if not value.is_cuda or value.requires_grad or value.layout is not self._strided:
-            return None
-        if value.is_conj() or value.is_neg():
+        if not value.is_cuda or value.requires_grad or value.layout is not self._strided or value.is_neg():
             return None
         lying = self._lying.get((value.shape, value.stride(), value.dtype))
+        if lying is None or (lying.is_complex and value.is_conj()):
+            return None
         device = value.get_device()
-        return None if lying is None else (value.data_ptr(), lying, device, self._raw_stream(device))
+        return value.data_ptr(), lying, device, self._raw_stream(device)
 
     def _new(self, key: tuple[Any, Any, Any]) -> Lying:
         shape, steps, kind = key
@@ -132,6 +139,30 @@ class _Torch(Reader):
     def empty(self, like: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         kind = self._dtypes.get(dtype) or getattr(self._torch, dtype.name)
         return self._torch.empty(shape, dtype=kind, device=like.device)
+
+    def maker(
+        self, like: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> Callable[[Any], tuple[Any, Hashable | None]]:
+        kind, device = self._dtypes.get(dtype) or getattr(self._torch, dtype.name), like.get_device()
+        first = self.empty(like, shape, dtype)
+        steps = first.stride()
+        lying = self.read(first).lying
+        make, raw_stream = self._empty(device), self._raw_stream
+
+        def made(_: Any) -> tuple[Any, Hashable | None]:
+            found = make(shape, steps, kind)
+            return found, (found.data_ptr(), lying, device, raw_stream(device))
+
+        return made
+
+    def _empty(self, device: int) -> Callable[[Any, Any, Any], Any]:
+        """What makes a tensor of extents, steps and type on a card."""
+        torch = self._torch
+        where = torch.device("cuda", device)
+        quick = getattr(getattr(getattr(torch._C, "_dynamo", None), "guards", None), "_empty_strided_cuda", None)
+        if quick is not None and torch.cuda.device_count() == 1:  # it takes the current card
+            return quick  # type: ignore[no-any-return]
+        return lambda shape, steps, kind: torch.empty_strided(shape, steps, dtype=kind, device=where)
 
 
 class _CuPy(Reader):
@@ -290,6 +321,12 @@ def identity_of(value: Any) -> Hashable | None:
     """`Reader.identity` of a value of a library's own type."""
     reader = _readers.get(type(value))
     return None if reader is None else reader.identity(value)
+
+
+def identifier_of(kind: type) -> Callable[[Any], Hashable | None] | None:
+    """`Reader.identity` for values of a library's own type; None where no such value was read."""
+    reader = _readers.get(kind)
+    return None if reader is None else reader.identity
 
 
 class _OnCards(type):

@@ -13,7 +13,16 @@ import numpy as np
 
 from portagpu.backends.base import Backend, CompilerOptions, Driver, ForeignArray
 from portagpu.backends.cuda import cards, driver_errors
-from portagpu.backends.cuda.arrays import CudaArray, Found, described, identity_of, ordinal_of, pointer_of, reader_of
+from portagpu.backends.cuda.arrays import (
+    CudaArray,
+    Found,
+    described,
+    identifier_of,
+    identity_of,
+    ordinal_of,
+    pointer_of,
+    reader_of,
+)
 from portagpu.backends.cuda.driver import CudaDriver
 from portagpu.backends.cuda.handles import Queue, stream_at
 from portagpu.backends.cuda.library import CudaError
@@ -138,6 +147,10 @@ class Cuda(Backend):
         """As quickly as the array's library tells."""
         return identity_of(value)
 
+    def identifier(self, kind: type) -> Callable[[Any], Hashable | None]:
+        """Of the reader of the type."""
+        return identifier_of(kind) or self.identity
+
     def described(self, desc: Any) -> ForeignArray | None:
         """Of memory of a card."""
         return None if ordinal_of(pointer_of(desc)) is None else _parts(desc, described(desc))
@@ -146,6 +159,14 @@ class Cuda(Backend):
         """A new array of the array's library, on its card; None where its arrays cannot be written."""
         reader = reader_of(array)
         return None if reader is None else reader.empty(array, shape, dtype)
+
+    def maker(
+        self, like: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> Callable[[Any], tuple[Any, Hashable | None]]:
+        """Of the reader of the array's library."""
+        reader = reader_of(like)
+        made = None if reader is None else reader.maker(like, shape, dtype)
+        return made or super().maker(like, shape, dtype)
 
 
 def _read(array: Any) -> Found:

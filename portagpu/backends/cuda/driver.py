@@ -192,6 +192,10 @@ class CudaDriver(Driver):
         """The memory's address: host and cards have one space of addresses."""
         return HostRange(memory.address)
 
+    def alias(self, memory: Any) -> Any:
+        """An address alone."""
+        return Memory(memory.address, memory.size)
+
     def pointer(self, memory: Any) -> int | None:
         """The memory's address. From now on others may use it in streams that nobody here knows."""
         whole = memory.whole
