@@ -601,8 +601,12 @@ class Backend(DeviceSource, ABC):
         """`identity` of values of a type of which it knew one."""
         return self.identity
 
-    def described(self, desc: Any) -> ForeignArray | None:
-        """What a CUDA Array Interface describes; None where its memory is none that the back end can use."""
+    def described(self, desc: Any, stream: int | None = None) -> ForeignArray | None:
+        """What a CUDA Array Interface describes; None where its memory is none that the back end can use.
+
+        ``stream``: the handle of the stream that its owner has the memory used in, for one that lives as long as the
+        process.
+        """
         return None
 
     def empty_like(self, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:

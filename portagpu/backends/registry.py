@@ -149,9 +149,9 @@ def _no_identity(value: Any) -> None:
     return None
 
 
-def described(desc: Any) -> ForeignArray | None:
-    """What a CUDA Array Interface describes, where a back end can use its memory."""
-    return next((found for one, _ in foreign.owners if (found := one.described(desc)) is not None), None)
+def described(desc: Any, stream: int | None = None) -> ForeignArray | None:
+    """What a CUDA Array Interface describes, where a back end can use its memory; see `Backend.described`."""
+    return next((found for one, _ in foreign.owners if (found := one.described(desc, stream)) is not None), None)
 
 
 register(OpenCL())

@@ -151,9 +151,12 @@ class Cuda(Backend):
         """Of the reader of the type."""
         return identifier_of(kind) or self.identity
 
-    def described(self, desc: Any) -> ForeignArray | None:
+    def described(self, desc: Any, stream: int | None = None) -> ForeignArray | None:
         """Of memory of a card."""
-        return None if ordinal_of(pointer_of(desc)) is None else _parts(desc, described(desc))
+        if ordinal_of(pointer_of(desc)) is None:
+            return None
+        found = described(desc)
+        return _parts(desc, found if stream is None else found._replace(stream=stream, keeper=True))
 
     def empty_like(self, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """A new array of the array's library, on its card; None where its arrays cannot be written."""

@@ -87,7 +87,7 @@ def _view_of_view(array: DeviceNDArray) -> DeviceNDArray | None:
         return None
     known: Hashable | None = None
     if active.recorder is None:
-        place = (buffer.address, array.offset, array._shape, array._strides)
+        place = (context.driver.handle(buffer), array.offset, array._shape, array._strides)
         known = (*place, array._dtype, array.readonly, stream.token, context.key)
         found = _views.get(known)
         if found is not None and not context.closed:
