@@ -90,13 +90,13 @@ def borrowed_operands(a: Any, b: Any, out: Any, stream: Any) -> Borrowed | None:
     or the caller names another one.
     Raises `ArgumentTypeError` for arrays that are more than memory.
     """
-    left = borrowed_view(a) or _own(a)
-    right = None if left is None else borrowed_view(b) or _own(b)
+    left = _view(a)
+    right = None if left is None else _view(b)
     if left is None or right is None:
         return None
     into = None
     if out is not None:
-        into = borrowed_view(out) or _own(out)
+        into = _view(out)
         if into is None:
             return None
     where: Any = None
@@ -112,9 +112,9 @@ def borrowed_operands(a: Any, b: Any, out: Any, stream: Any) -> Borrowed | None:
     return Borrowed(left, right, into, out, None if type(a) is DeviceNDArray else a, where)
 
 
-def _own(value: Any) -> DeviceNDArray | None:
-    """A value that is an array of ours, in memory of ours."""
-    return value if type(value) is DeviceNDArray and value.token is not None else None
+def _view(value: Any) -> DeviceNDArray | None:
+    """A view of another library's array; an array of ours, in memory of ours, as it is; None for all else."""
+    return value if type(value) is DeviceNDArray and value.token is not None else borrowed_view(value)
 
 
 class Request(Protocol):
