@@ -99,17 +99,20 @@ def borrowed_operands(a: Any, b: Any, out: Any, stream: Any) -> Borrowed | None:
         into = _view(out)
         if into is None:
             return None
-    where: Any = None
-    for given, view in ((a, left), (b, right), (out, into)):
-        if view is not None and view is not given:
-            if not view.stream or (where is not None and view.stream is not where):
-                return None
-            where = view.stream
-    if where is None or (stream is not None and stream is not where):
+    where: Any = left.stream
+    if left is a or right is b or right.stream is not where or (out is not None and _stream(out, into) is not where):
+        streams = {_stream(given, view) for given, view in ((a, left), (b, right), (out, into)) if view is not None}
+        if len(streams) > 1 or all(view is given for given, view in ((a, left), (b, right), (out, into))):
+            return None
+        where = streams.pop()
+    if stream is not None and stream is not where:
         return None
-    if (left is a or right is b or into is out is not None) and where is not where.context.default_stream:
-        return None  # ours are used in that
     return Borrowed(left, right, into, out, None if type(a) is DeviceNDArray else a, where)
+
+
+def _stream(given: Any, view: Any) -> Any:
+    """Where an array is used: one of ours in the default stream."""
+    return view.context.default_stream if view is given else view.stream
 
 
 def _view(value: Any) -> DeviceNDArray | None:
