@@ -3,9 +3,9 @@
 Run it as ``python -m portagpu.bench.tensors [--size N]... [--dtype NAME]...``.
 
 Tensors are on the card that torch uses, if it has one, else on the CPU. `portagpu.matmul` and `torch.matmul` take
-turns, each for a new result and with ``out=``, on a card also `portagpu.matmul` of OpenCL's arrays there. Calls are made
-back to back (`portagpu.bench.method.turns.BackToBack`); what is told is medians, in TFLOP/s and microseconds, and shares
-of what torch reaches in the same form. Each result is compared with torch's, in float32 or better.
+turns, each for a new result and with ``out=``, on a card also `portagpu.matmul` of OpenCL's arrays there. Calls are
+made back to back (`portagpu.bench.method.turns.BackToBack`); what is told is medians, in TFLOP/s and microseconds, and
+shares of what torch reaches in the same form. Each result is compared with torch's, in float32 or better.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def borrowed_operands(a: Any, b: Any, out: Any, stream: Any) -> Borrowed | None:
         where = streams.pop()
     if stream is not None and stream is not where:
         return None
-    return Borrowed(left, right, into, out, None if type(a) is DeviceNDArray else a, where)
+    return Borrowed(left, right, into, out, None if DeviceNDArray in (type(a), type(b)) else a, where)
 
 
 def _stream(given: Any, view: Any) -> Any:
