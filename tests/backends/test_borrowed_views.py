@@ -50,6 +50,7 @@ def context(monkeypatch):
     monkeypatch.setattr(driver, "knows_addresses", True)
     monkeypatch.setattr(driver, "host_range", lambda self, memory: HostRange(memory.data.ctypes.data))
     monkeypatch.setattr(driver, "may_overlap", _may_overlap)
+    monkeypatch.setattr(driver, "handle", _handle)
     monkeypatch.setattr(driver, "alias", lambda self, memory: tiny.Memory(memory.data), raising=False)
     registry.register(tiny.backend)
     found = Context.for_device(tiny.records[0])
@@ -57,6 +58,10 @@ def context(monkeypatch):
     found.close()
     monkeypatch.undo()
     registry.register(tiny.backend)
+
+
+def _handle(self, native):
+    return native.data.ctypes.data if isinstance(native, tiny.Memory) else id(native)
 
 
 def _may_overlap(self, places):
