@@ -27,7 +27,7 @@ INTERFACE = "__cuda_array_interface__"
 _ORDINAL = 9  # attribute of pointers
 _OWN = "portagpu"
 _MOST_ALIKE = 4096  # ways in which tensors lie that are remembered
-_LIVES = True  # a stream of torch's lives as long as the process
+_LIVES = True  # keeps a stream that lives as long as the process, as torch's own do
 _NEVER = (np.ndarray, np.generic, bool, int, float, complex, str, bytes, tuple, list, dict, type(None))
 
 
@@ -87,6 +87,7 @@ class _Torch(Reader):
         self._dtypes: dict[np.dtype[Any], Any] = {}
         # the handle alone, where this version has it: it takes a fifth of the time of the stream's object
         self._raw_stream = getattr(self._torch._C, "_cuda_getCurrentRawStream", None) or self._handle
+        self._lasting = {0}  # handles of streams of torch's own
 
     def _handle(self, device: int) -> int:
         return int(self._torch.cuda.current_stream(device).cuda_stream)
@@ -104,7 +105,20 @@ class _Torch(Reader):
         key = value.shape, value.stride(), value.dtype
         lying = self._lying.get(key) or self._new(key)
         device = value.get_device()
-        return Found(value.data_ptr(), lying, device, self._raw_stream(device), _LIVES)
+        stream = self._raw_stream(device)
+        keeper = _LIVES if stream in self._lasting else self._keeper(stream, device)
+        return Found(value.data_ptr(), lying, device, stream, keeper)
+
+    def _keeper(self, stream: int, device: int) -> Any:
+        """`_LIVES` for a stream of torch's own; None for one that another library made, which may end it.
+
+        Numbers of torch's own streams are odd: those of others are their handles.
+        """
+        current = self._torch.cuda.current_stream(device)
+        if current.cuda_stream != stream or not getattr(current, "stream_id", 0) & 1:
+            return None
+        self._lasting.add(stream)
+        return _LIVES
 
     def identity(self, value: Any) -> Hashable | None:
         if not value.is_cuda or value.requires_grad or value.layout is not self._strided:

@@ -18,7 +18,7 @@ from portagpu.backends.cuda.driver import CudaDriver
 from portagpu.backends.cuda.handles import Queue, stream_at
 from portagpu.backends.cuda.library import CudaError
 from portagpu.backends.cuda.memory import Memory
-from portagpu.backends.cuda.primary import Primary, primary
+from portagpu.backends.cuda.primary import Primary, primary, primary_of
 from portagpu.backends.opencl import rates
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.backends.opencl.codegen.lowerings import RENDERED
@@ -118,12 +118,12 @@ class Cuda(Backend):
         return int(device)
 
     def queue_at(self, address: Any) -> Any:
-        """The stream with a handle of CUDA's, on the card that is current."""
+        """The stream with a handle of CUDA's; a default stream is the current card's."""
         if type(address) is not int or address < 0:
             raise ArgumentTypeError(
                 f"external_stream takes a stream's handle, not {address!r}", hint="pass stream.cuda_stream, or its like"
             )
-        return stream_at(primary(0), address)
+        return stream_at(primary_of(address), address)
 
     def parts(self, array: Any) -> ForeignArray:
         """What another library's array on a card consists of."""

@@ -11,7 +11,7 @@ import ctypes
 import time
 from typing import Protocol
 
-from portagpu.backends.cuda.library import Library
+from portagpu.backends.cuda.library import LEGACY_STREAM, Library
 
 _APART = 0.25  # seconds between two points
 
@@ -29,6 +29,9 @@ class EventSource(Protocol):
 
     def query_event(self, handle: int) -> int:
         """The code that tells whether it is done."""
+
+    def is_capturing(self, stream: int) -> bool:
+        """Whether what is recorded in a stream becomes part of a graph."""
 
 
 class Point:
@@ -90,5 +93,7 @@ class Clock:
         if latest is None or time.monotonic() - latest.made > _APART:
             if latest is not None and latest.is_done:
                 latest.time()  # lets go of the points before it
+            if self._primary.is_capturing(stream):  # a point of a graph is at no time
+                stream = LEGACY_STREAM
             latest = self._latest = Point(self._primary, stream, latest)
         return latest

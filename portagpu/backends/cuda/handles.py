@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from portagpu.backends.cuda.clock import Point
-from portagpu.backends.cuda.library import LEGACY_STREAM, NOT_READY, CudaError
+from portagpu.backends.cuda.library import LEGACY_STREAM, CudaError
 from portagpu.backends.cuda.primary import Primary
 
 _APART = 1  # a flag of streams: the runtime sees to their order with the default stream, as with others
@@ -39,11 +39,7 @@ class Queue:
         """Wait for the stream."""
         with self.primary:
             self.primary.library.StreamSynchronize(self.handle)
-
-    @property
-    def is_apart(self) -> bool:
-        """Whether it is another stream than the default one, and has work."""
-        return self.handle != LEGACY_STREAM and self.primary.query_stream(self.handle) == NOT_READY
+        self.primary.settle()
 
     def call_after(self, event: Event, function: Callable[[int], None]) -> None:
         """Have a thread call ``function(status)`` once the event is done, in the order in which this was asked for.
@@ -72,23 +68,49 @@ class Queue:
             function(status)
 
 
+class Mark:
+    """A point in a stream, after all that it has by now; it knows no time."""
+
+    __slots__ = ("__weakref__", "handle", "primary")
+
+    def __init__(self, primary: Primary, stream: int) -> None:
+        self.primary = primary
+        with primary:
+            self.handle = primary.take_event(timed=False)
+            primary.library.EventRecord(self.handle, stream)
+
+    def wait(self) -> None:
+        """Wait until the card has come to it."""
+        with self.primary:
+            self.primary.wait_event(self.handle)
+
+    def code(self) -> int:
+        """0 when the card has come to it, `library.NOT_READY` before, else the error."""
+        with self.primary:
+            return self.primary.query_event(self.handle)
+
+    def __del__(self) -> None:
+        if hasattr(self, "handle"):
+            self.primary.give_event(self.handle, timed=False)
+
+
 class Event:
-    """A point in a queue; ``clock``: of one that knows its time (``timed``), from where it is measured."""
+    """A command's end in a queue; ``clock``: from where its time is measured."""
 
     __slots__ = ("__weakref__", "clock", "handle", "primary", "queue")
 
-    def __init__(self, queue: Queue, *, timed: bool = True) -> None:
+    def __init__(self, queue: Queue) -> None:
         primary = queue.primary
         self.primary, self.queue = primary, queue
         with primary:
-            self.clock: Point | None = primary.clock.at(queue.handle) if timed else None
-            self.handle = primary.take_event(timed=timed)
+            self.clock: Point = primary.clock.at(queue.handle)
+            self.handle = primary.take_event(timed=True)
             primary.library.EventRecord(self.handle, queue.handle)
 
     def wait(self) -> None:
         """Wait until the command is done."""
         with self.primary:
-            self.primary.library.EventSynchronize(self.handle)
+            self.primary.wait_event(self.handle)
 
     def code(self) -> int:
         """0 when it is done, `library.NOT_READY` before, else the error."""
@@ -97,7 +119,7 @@ class Event:
 
     def __del__(self) -> None:
         if hasattr(self, "handle"):
-            self.primary.give_event(self.handle, timed=self.clock is not None)
+            self.primary.give_event(self.handle, timed=True)
 
 
 def stream_at(primary: Primary, handle: int, owner: Any = None) -> Queue:

@@ -15,19 +15,40 @@ from typing import Any
 
 from portagpu.backends.cuda import library as cu
 from portagpu.backends.cuda.clock import Clock
-from portagpu.backends.cuda.library import Library
+from portagpu.backends.cuda.library import CudaError, Library
+from portagpu.errors import ArgumentTypeError
 
+_RELAXED = 2  # a mode of threads: what they call is allowed while a stream of other libraries is captured
 _MOST_EVENTS = 512  # that are kept for later
+_MOST_LEFT = 1 << 30  # bytes that finalisers left: who asks for more memory waits until the driver has them
 _MOST_EXTERNAL = 64  # streams of other libraries that are remembered
 
 
 class _OfThread(threading.local):
     def __init__(self) -> None:
         self.pushed: list[bool] = []
+        self.modes: list[int] = []
         self.cell = ctypes.c_void_p()
 
 
 _thread = _OfThread()
+
+
+class _Relaxed:
+    """What a thread calls inside breaks no capture of a stream, whoever captures it: torch forbids most of it."""
+
+    def __init__(self, library: Library) -> None:
+        self._exchange = library.raw("cuThreadExchangeStreamCaptureMode")
+
+    def __enter__(self) -> None:
+        mode = ctypes.c_int(_RELAXED)
+        self._exchange(ctypes.byref(mode))
+        _thread.modes.append(mode.value)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._exchange(ctypes.byref(ctypes.c_int(_thread.modes.pop())))
 
 
 class Primary:
@@ -45,11 +66,15 @@ class Primary:
         self.context = self.library.handle("DevicePrimaryCtxRetain", ordinal)
         self.is_alone = self.library.number("DeviceGetCount") == 1
         self.clock = Clock(self)
+        self.relaxed = _Relaxed(self.library)
         self._external: dict[int, Any] = {}  # queues by handle
         self._queues: dict[int, weakref.ref[Any]] = {}
+        self._foreign: dict[int, int] = {}  # handles of queues around other libraries' streams
         self._ended: deque[int] = deque()  # streams whose queues are gone
+        self._left: deque[tuple[str, int, int]] = deque()  # functions that give back, what, and bytes
         self._events: tuple[list[int], list[int]] = ([], [])  # that nobody uses: plain ones, and those with times
         self._current = self.library.raw("cuCtxGetCurrent")
+        self._is_capturing = self.library.raw("cuStreamIsCapturing")
         self._query_stream = self.library.raw("cuStreamQuery")
         self._query = self.library.raw("cuEventQuery")
 
@@ -89,8 +114,12 @@ class Primary:
 
         def end(_: Any) -> None:
             self._queues.pop(key, None)
+            self._foreign.pop(key, None)
             if own:
                 self._ended.append(handle)
+
+        if not own and handle != cu.LEGACY_STREAM:
+            self._foreign[key] = handle
 
         self._queues[key] = weakref.ref(queue, end)
         self._end_streams()
@@ -102,7 +131,7 @@ class Primary:
                 handle = self._ended.popleft()
             except IndexError:  # another thread was faster
                 return
-            if self.query_stream(handle) == cu.NOT_READY:
+            if self.has_work(handle):
                 self._ended.append(handle)
             else:
                 self.forget("StreamDestroy_v2", handle)
@@ -141,7 +170,13 @@ class Primary:
 
     def query_event(self, handle: int) -> int:
         """The code that tells whether an event is done."""
-        return int(self._query(handle))
+        with self.relaxed:
+            return int(self._query(handle))
+
+    def wait_event(self, handle: int) -> None:
+        """Wait until an event is done. Raises `CudaError`."""
+        with self.relaxed:
+            self.library.EventSynchronize(handle)
 
     def follow(self, stream: int) -> None:
         """Have the default stream wait for what a stream has by now."""
@@ -151,17 +186,73 @@ class Primary:
             self.library.StreamWaitEvent(cu.LEGACY_STREAM, event, 0)
         self.give_event(event, timed=False)
 
-    def query_stream(self, handle: int) -> int:
-        """The code that tells whether a stream has done everything."""
+    # what streams do ------------------------------------------------------------------------------------------------
+
+    def is_capturing(self, stream: int) -> bool:
+        """Whether what is enqueued on a stream becomes part of a graph, or asking for its work would break one."""
+        found = ctypes.c_int()
         with self:
-            return int(self._query_stream(handle))
+            return bool(self._is_capturing(stream, ctypes.byref(found)) or found.value)
+
+    def has_work(self, stream: int) -> bool:
+        """Whether a stream that is not captured has work."""
+        with self, self.relaxed:
+            return int(self._query_stream(stream)) == cu.NOT_READY
+
+    def captures(self) -> bool:
+        """Whether a stream that is known is captured, by another library."""
+        return any(map(self.is_capturing, set(self._foreign.values())))
+
+    def working(self) -> list[int]:
+        """The streams that are known and have work, without the default one."""
+        others = set(self._foreign.values())
+        own = {*(queue.handle for queue in self.queues()), *list(self._ended)} - others - {cu.LEGACY_STREAM}
+        asked = [*own, *(stream for stream in others if not self.is_capturing(stream))]
+        return [stream for stream in asked if self.has_work(stream)]
+
+    def _is_idle(self) -> bool:
+        return not (
+            self.captures() or self.is_capturing(cu.LEGACY_STREAM) or self.has_work(cu.LEGACY_STREAM) or self.working()
+        )
+
+    # giving back ----------------------------------------------------------------------------------------------------
 
     def forget(self, name: str, handle: int) -> None:
-        """Give an object of the driver's back. For finalisers: raises nothing."""
+        """Give an object back to the driver, by a function that does not wait. For finalisers: raises nothing."""
         if self.is_over:
             return
-        with self:
+        with self, self.relaxed:
             self.library.raw(f"cu{name}")(handle)
+
+    def leave(self, name: str, handle: int, nbytes: int = 0) -> None:
+        """The same for functions that wait for all work of the card, and keep all others of the driver's waiting
+        meanwhile: once no stream that is known has work."""
+        if not self.is_over:
+            self._left.append((name, handle, nbytes))
+            self.settle()
+
+    def settle(self, *, wait: bool = False) -> None:
+        """Give back what finalisers left, if that takes no time. ``wait``: if it does, too."""
+        if not self._left or self.is_over or not (wait or self._is_idle()):
+            return
+        while self._left:
+            try:
+                name, handle, _ = self._left.popleft()
+            except IndexError:  # another thread was faster
+                return
+            self.forget(name, handle)
+
+    def memory(self, name: str, *arguments: Any) -> int:
+        """What a function that takes memory hands out. Raises `CudaError` where there is none."""
+        self.settle(wait=sum(nbytes for _, _, nbytes in list(self._left)) > _MOST_LEFT)
+        with self, self.relaxed:
+            try:
+                return self.library.handle(name, *arguments)
+            except CudaError as error:
+                if error.code != cu.OUT_OF_MEMORY or not self._left:
+                    raise
+            self.settle(wait=True)
+            return self.library.handle(name, *arguments)
 
 
 @cache
@@ -172,3 +263,28 @@ def _primary(ordinal: int, process: int) -> Primary:
 def primary(ordinal: int) -> Primary:
     """The primary context of a card. Raises `NoDeviceError`, `CudaError`."""
     return _primary(ordinal, os.getpid())
+
+
+def primary_of(stream: int) -> Primary:
+    """The primary context that a stream belongs to; of handles that every context has, the thread's current one, or
+    the first card's.
+
+    Raises `ArgumentTypeError` for a stream of another context, `NoDeviceError`, `CudaError`.
+    """
+    library = cu.library()
+    is_default = stream <= cu.PER_THREAD_STREAM
+    context = library.handle("CtxGetCurrent") if is_default else library.handle_of("StreamGetCtx", stream)
+    if not context:
+        return primary(0)
+    library.CtxPushCurrent_v2(context)
+    try:
+        ordinal = library.number("CtxGetDevice")
+    finally:
+        library.CtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
+    found = primary(ordinal)
+    if found.context != context:
+        raise ArgumentTypeError(
+            f"the stream {stream:#x} is none of the primary context of CUDA's device {ordinal}",
+            hint="make it with torch, CuPy, or CUDA's runtime, which use the primary context",
+        )
+    return found
