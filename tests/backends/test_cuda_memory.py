@@ -1,4 +1,4 @@
-"""Memory of a card: what serves again, and what the driver gets back when. It needs no card: the driver is a stand-in."""
+"""Memory of a card: what serves again, and what the driver gets back when. The driver is a stand-in."""
 
 from __future__ import annotations
 

@@ -142,7 +142,10 @@ def _loaded() -> ctypes.CDLL | None:
 
 @cache
 def _started(process: int) -> Library | int:
-    """The library, or the code with which it does not start, `_TOO_OLD` where it lacks functions; a forked child has none of its parent's."""
+    """The library, or the code with which it does not start, `_TOO_OLD` where it lacks functions.
+
+    A forked child has none of its parent's.
+    """
     loaded = _loaded()
     assert loaded is not None
     if not all(hasattr(loaded, name) for name in _FUNCTIONS):
