@@ -102,6 +102,7 @@ def test_streams_that_others_end(torch):
     x, y = torch.zeros(256, device="cuda"), torch.zeros(256, device="cuda")
     torch.cuda.synchronize()
     card = primary(0)
+    cuda.select_device(cards.records[0])
     for n in range(4):
         handle = own_stream()
         with torch.cuda.stream(torch.cuda.ExternalStream(handle)):
@@ -111,6 +112,7 @@ def test_streams_that_others_end(torch):
             torch.cuda.current_stream().synchronize()
         assert y.eq(2 * n + 1).all()
         assert handle not in card._external
+        cuda.synchronize()  # no stream waits for that one any more
         with card:
             card.library.StreamDestroy_v2(handle)
         gc.collect()

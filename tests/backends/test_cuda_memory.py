@@ -22,7 +22,7 @@ class Library:
         self.made = 100
 
     def handle(self, name, *arguments):
-        if name == "EventCreate":
+        if name in ("EventCreate", "StreamCreate"):
             self.made += 1
             return self.made
         if name not in ("MemAlloc_v2", "MemHostAlloc"):
@@ -39,6 +39,8 @@ class Library:
 
     def CtxSetCurrent(self, context):
         pass
+
+    CtxPushCurrent_v2 = CtxPopCurrent_v2 = CtxSetCurrent
 
     def EventRecord(self, event, stream):
         self.codes[event] = self.codes.get(stream, 0)
@@ -65,8 +67,8 @@ class Library:
 
 
 class Stream:
-    def __init__(self, handle):
-        self.handle = handle
+    def __init__(self, handle, *, is_own=True, is_kept=True):
+        self.handle, self.is_own, self.is_kept = handle, is_own, is_kept
 
 
 @pytest.fixture
@@ -112,7 +114,7 @@ def test_blocks_that_others_know_or_that_are_too_many_go_back(card):
 @pytest.mark.parametrize("stream", [library.LEGACY_STREAM, 64])
 def test_finalisers_leave_what_the_driver_would_wait_for(card, stream):
     heap, queue = Heap(card, 2**20), Stream(64)
-    card.know(queue, own=True)
+    card.know(queue)
     exported, large, locked = heap.allocate(4096), heap.allocate(2**18), PageLocked(card, 100)
     exported.exported = True
     begin(card, stream)
@@ -127,7 +129,7 @@ def test_finalisers_leave_what_the_driver_would_wait_for(card, stream):
 
 def test_blocks_of_streams_that_are_gone(card):
     heap, queue = Heap(card, 2**30), Stream(64)
-    card.know(queue, own=True)
+    card.know(queue)
     begin(card, 64)
     del queue
     block = heap.allocate(512)
@@ -159,8 +161,8 @@ def test_memory_of_a_heap_that_is_gone(card):
 
 def test_memory_of_graphs_that_others_capture_stays(card):
     """Its kernels run whenever the graph does. What was made before is its user's."""
-    heap, queue = Heap(card, 2**30), Stream(64)
-    card.know(queue, own=False)
+    heap, queue = Heap(card, 2**30), Stream(64, is_own=False)
+    card.know(queue)
     before = heap.allocate(512)
     card.library.captured.add(64)
     inside = heap.allocate(512)
@@ -178,3 +180,24 @@ def test_parts_of_memory():
     whole = Memory(4096, 100)
     part = Part(Part(whole, 16, 50), 8, 20)
     assert (part.address, part.size) == (4120, 20) and part.whole is whole
+
+
+def test_streams_of_queues_that_are_gone_serve_again(card):
+    """Not before their work is done."""
+    first = Stream(card.take_stream())
+    handle = first.handle
+    card.know(first)
+    begin(card, handle)
+    del first
+    assert card.take_stream() != handle
+    end(card)
+    assert card.take_stream() == handle and card.take_stream() != handle
+
+
+def test_nobody_asks_streams_that_may_be_gone(card):
+    """What they may use, nobody is given."""
+    heap, queue = Heap(card, 2**30), Stream(64, is_own=False, is_kept=False)
+    card.know(queue)
+    card.library.captured.add(64)  # it would tell
+    place = heap.allocate(512).address
+    assert card.library.freed == [place] and heap.held_blocks == 0

@@ -200,10 +200,15 @@ def test_each_kernel_has_its_own_arrays_in_dynamic_memory(tmp_path):
 
 
 def test_moved_arrays_that_a_function_uses():
-    function = ".func reads\n{\n\t.reg .b64 %rd<2>;\n\tmov.u64 \t%rd1, shared_$_t;\n\tret;\n}\n"
-    with pytest.raises(BuildError, match="no kernel uses"):
-        patched(SHARED.replace("SIZE", "100000").replace(".entry", function + ".entry"))
-    assert "reads" in patched(SHARED.replace("SIZE", "1000").replace(".entry", function + ".entry"))
+    """They have the same place for all kernels, which come with them even where their own arrays are few."""
+    array = ".shared .align 4 .b8 all_$_t[40];\n"
+    function = f"{array}.func reads\n{{\n\t.reg .b64 %rd<2>;\n\tmov.u64 \t%rd1, all_$_t+4;\n\tret;\n}}\n"
+    small = SHARED.replace("SIZE", "400").removeprefix(HEAD).replace("shared_", "small_").replace("shared(", "small(")
+    text = patched(SHARED.replace("SIZE", "100000").replace(".entry", function + ".entry") + small)
+    assert f"mov.u64 \t%rd1, {DYNAMIC}+4;" in text and "_$_t" not in text
+    assert {name: entry.moved_bytes for name, entry in entries(text).items()} == {"shared": 100112, "small": 512}
+    text = patched(SHARED.replace("SIZE", "1000").replace(".entry", function + ".entry") + small)
+    assert text.count("_$_t[") == 3 and not any(entry.moved_bytes for entry in entries(text).values())
 
 
 def test_printing_is_defined_elsewhere(tmp_path):

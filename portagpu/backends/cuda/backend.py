@@ -18,7 +18,7 @@ from portagpu.backends.cuda.driver import CudaDriver
 from portagpu.backends.cuda.handles import Queue, stream_at
 from portagpu.backends.cuda.library import CudaError
 from portagpu.backends.cuda.memory import Memory
-from portagpu.backends.cuda.primary import Primary, primary, primary_of
+from portagpu.backends.cuda.primary import PROMISED, Primary, primary, primary_of
 from portagpu.backends.opencl import rates
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.backends.opencl.codegen.lowerings import RENDERED
@@ -123,7 +123,7 @@ class Cuda(Backend):
             raise ArgumentTypeError(
                 f"external_stream takes a stream's handle, not {address!r}", hint="pass stream.cuda_stream, or its like"
             )
-        return stream_at(primary_of(address), address)
+        return stream_at(primary_of(address), address, PROMISED)
 
     def parts(self, array: Any) -> ForeignArray:
         """What another library's array on a card consists of."""

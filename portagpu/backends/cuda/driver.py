@@ -73,9 +73,14 @@ class CudaDriver(Driver):
         return Event(queue)
 
     def barrier(self, queue: Any, ends: Sequence[Any]) -> None:
-        """Have the stream wait for events."""
+        """Have the stream wait for events. What is in a graph of another library's waits for nothing outside it, nor
+        does anything wait for it: whoever runs the graph does."""
+        if queue.is_captured:
+            return
         with self._primary:
             for end in ends:
+                if end.is_captured:
+                    continue
                 self._library.StreamWaitEvent(queue.handle, end.handle, 0)
 
     def is_done(self, event: Any) -> bool:

@@ -8,19 +8,18 @@ from collections.abc import Callable
 from typing import Any
 
 from portagpu.backends.cuda.clock import Point
-from portagpu.backends.cuda.library import LEGACY_STREAM, CudaError
+from portagpu.backends.cuda.library import LEGACY_STREAM, SUCCESS, CudaError
 from portagpu.backends.cuda.primary import Primary
-
-_APART = 1  # a flag of streams: the runtime sees to their order with the default stream, as with others
 
 
 class Queue:
-    """A stream of the card's primary context. ``owner``: of a stream that another library made, what keeps it.
+    """A stream of the card's primary context. ``owner``: of a stream that another library made, what keeps it; None
+    where nobody does.
 
     ``wrapped`` is for the runtime: what it has around the queue.
     """
 
-    __slots__ = ("__weakref__", "_calls", "_working", "handle", "owner", "primary", "wrapped")
+    __slots__ = ("__weakref__", "_calls", "_working", "handle", "is_own", "owner", "primary", "wrapped")
 
     def __init__(self, primary: Primary, handle: int | None = None, owner: Any = None) -> None:
         """``handle``: of a stream that there is; None for a new one."""
@@ -28,9 +27,20 @@ class Queue:
         self.wrapped: Any = None
         self._calls: deque[tuple[Event, Callable[[int], None]]] = deque()
         self._working = threading.Lock()
+        self.is_own = handle is None
         with primary:
-            self.handle = primary.library.handle("StreamCreate", _APART) if handle is None else handle
-        primary.know(self, own=handle is None)
+            self.handle = primary.take_stream() if handle is None else handle
+        primary.know(self)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the stream lives as long as the queue."""
+        return self.is_own or self.owner is not None or self.handle == LEGACY_STREAM
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether another library makes a graph of what is enqueued."""
+        return not self.is_own and self.primary.is_capturing(self.handle)
 
     def flush(self) -> None:
         """Nothing: CUDA starts what it is given."""
@@ -95,13 +105,16 @@ class Mark:
 
 
 class Event:
-    """A command's end in a queue; ``clock``: from where its time is measured."""
+    """A command's end in a queue; ``clock``: from where its time is measured.
 
-    __slots__ = ("__weakref__", "clock", "handle", "primary", "queue")
+    A command that another library captures counts as done: it runs whenever its graph does, and nobody can wait.
+    """
+
+    __slots__ = ("__weakref__", "clock", "handle", "is_captured", "primary", "queue")
 
     def __init__(self, queue: Queue) -> None:
         primary = queue.primary
-        self.primary, self.queue = primary, queue
+        self.primary, self.queue, self.is_captured = primary, queue, queue.is_captured
         with primary:
             self.clock: Point = primary.clock.at(queue.handle)
             self.handle = primary.take_event(timed=True)
@@ -109,11 +122,15 @@ class Event:
 
     def wait(self) -> None:
         """Wait until the command is done."""
+        if self.is_captured:
+            return
         with self.primary:
             self.primary.wait_event(self.handle)
 
     def code(self) -> int:
         """0 when it is done, `library.NOT_READY` before, else the error."""
+        if self.is_captured:
+            return SUCCESS
         with self.primary:
             return self.primary.query_event(self.handle)
 

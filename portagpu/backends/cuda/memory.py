@@ -140,7 +140,8 @@ class Heap:
         if self._primary.is_over or block.recorded:
             return
         self._used.pop(block.address, None)
-        if block.exported or self._held_bytes() + block.room > self._most_held:
+        is_shared = block.exported or self._primary.has_unkept
+        if is_shared or self._held_bytes() + block.room > self._most_held:
             self._primary.leave("MemFree_v2", block.address, block.room)
             return
         try:

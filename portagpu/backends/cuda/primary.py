@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import sys
@@ -18,6 +19,8 @@ from portagpu.backends.cuda.clock import Clock
 from portagpu.backends.cuda.library import CudaError, Library
 from portagpu.errors import ArgumentTypeError
 
+PROMISED = object()  # keeps a stream of which somebody said that it lives as long as its queue
+_APART = 1  # a flag of streams: the runtime sees to their order with the default stream, as with others
 _RELAXED = 2  # a mode of threads: what they call is allowed while a stream of other libraries is captured
 _MOST_EVENTS = 512  # that are kept for later
 _MOST_LEFT = 1 << 30  # bytes that finalisers left: who asks for more memory waits until the driver has them
@@ -69,8 +72,8 @@ class Primary:
         self.relaxed = _Relaxed(self.library)
         self._external: dict[int, Any] = {}  # queues by handle
         self._queues: dict[int, weakref.ref[Any]] = {}
-        self._foreign: dict[int, int] = {}  # handles of queues around other libraries' streams
-        self._ended: deque[int] = deque()  # streams whose queues are gone
+        self._ended: deque[int] = deque()  # streams whose queues are gone, in case they have work
+        self._idle: list[int] = []  # and those that have none
         self._left: deque[tuple[str, int, int]] = deque()  # functions that give back, what, and bytes
         self._events: tuple[list[int], list[int]] = ([], [])  # that nobody uses: plain ones, and those with times
         self._current = self.library.raw("cuCtxGetCurrent")
@@ -104,37 +107,27 @@ class Primary:
 
     # queues ---------------------------------------------------------------------------------------------------------
 
-    def know(self, queue: Any, *, own: bool) -> None:
+    def know(self, queue: Any) -> None:
         """Remember a queue as long as it lives: memory that it may use goes to nobody else before it is done.
 
-        Its stream, where it is its own, goes with it. A finaliser of the queue's would come too soon: until it returns,
-        other threads are still given the queue.
+        A finaliser of the queue's would come too soon: until it returns, other threads are still given the queue.
         """
-        key, handle = id(queue), queue.handle
+        key, handle, is_own = id(queue), queue.handle, queue.is_own
 
         def end(_: Any) -> None:
             self._queues.pop(key, None)
-            self._foreign.pop(key, None)
-            if own:
+            if is_own:
                 self._ended.append(handle)
-
-        if not own and handle != cu.LEGACY_STREAM:
-            self._foreign[key] = handle
 
         self._queues[key] = weakref.ref(queue, end)
-        self._end_streams()
 
-    def _end_streams(self) -> None:
-        """Destroy streams whose queues are gone and whose work is done: for others the driver may wait."""
-        for _ in range(len(self._ended)):
-            try:
-                handle = self._ended.popleft()
-            except IndexError:  # another thread was faster
-                return
-            if self.has_work(handle):
-                self._ended.append(handle)
-            else:
-                self.forget("StreamDestroy_v2", handle)
+    def take_stream(self) -> int:
+        """A stream that nobody uses. None is ever destroyed: other threads may be asking for its work."""
+        self.working()
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self.library.handle("StreamCreate", _APART)
 
     def external(self, handle: int, owner: Any, make: Callable[[Primary, int, Any], Any]) -> Any:
         """The queue around a stream of another library, which ``owner`` keeps; ``make`` makes it, if there is none."""
@@ -142,7 +135,7 @@ class Primary:
         if found is None:
             own = (queue for queue in self.queues() if queue.handle == handle)  # whose handle somebody has been given
             found = next(own, None) or make(self, handle, owner)
-            if owner is not None or handle == cu.LEGACY_STREAM:  # others may be gone when it is asked for again
+            if owner not in (None, PROMISED) or handle == cu.LEGACY_STREAM:  # others may be gone when it is asked for
                 self._external[handle] = found
                 while len(self._external) > _MOST_EXTERNAL:
                     self._external.pop(next(iter(self._external)))
@@ -200,15 +193,30 @@ class Primary:
             return int(self._query_stream(stream)) == cu.NOT_READY
 
     def captures(self) -> bool:
-        """Whether a stream that is known is captured, by another library."""
-        return any(map(self.is_capturing, set(self._foreign.values())))
+        """Whether a stream of another library that is known is captured."""
+        return any(queue.is_kept and not queue.is_own and self.is_capturing(queue.handle) for queue in self.queues())
+
+    @property
+    def has_unkept(self) -> bool:
+        """Whether there are queues around streams that may be gone: nobody can ask for their work."""
+        return any(not queue.is_kept for queue in self.queues())
 
     def working(self) -> list[int]:
-        """The streams that are known and have work, without the default one."""
-        others = set(self._foreign.values())
-        own = {*(queue.handle for queue in self.queues()), *list(self._ended)} - others - {cu.LEGACY_STREAM}
-        asked = [*own, *(stream for stream in others if not self.is_capturing(stream))]
-        return [stream for stream in asked if self.has_work(stream)]
+        """The streams that have work, without the default one, those that are captured, and those that may be gone."""
+        found = {queue.handle for queue in self.queues() if queue.is_kept and self._works(queue)}
+        for stream in list(self._ended):
+            if self.has_work(stream):
+                found.add(stream)
+                continue
+            with contextlib.suppress(ValueError):  # another thread was faster
+                self._ended.remove(stream)
+                self._idle.append(stream)
+        return [*found]
+
+    def _works(self, queue: Any) -> bool:
+        if queue.handle == cu.LEGACY_STREAM or (not queue.is_own and self.is_capturing(queue.handle)):
+            return False
+        return self.has_work(queue.handle)
 
     def _is_idle(self) -> bool:
         return not (

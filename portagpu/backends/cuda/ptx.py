@@ -54,12 +54,13 @@ def patched(text: str) -> str:
     text = _ENVIRONMENT.sub(_environment, text.rstrip("\0"))
     text = _MODE.sub(r"\1", _PRINTF.sub(r".extern \g<0>", text))
     moves = _moves(text)
-    made = [body if name is None else _with_dynamic(body, moves.get(name)) for name, body in _functions(text)]
+    made = [_with_dynamic(body, moves.get(name)) for name, body in _functions(text)]
     text = _without_unused("".join(made), {array for move in moves.values() for array in move.places})
     if re.search(rf"\b{DYNAMIC}\b", text):
         notes = "".join(
             f"// portagpu: bytes of static arrays in dynamic shared memory, {name}: {move.nbytes}\n"
             for name, move in moves.items()
+            if name is not None
         )
         alignment = max((move.alignment for move in moves.values()), default=_LEAST_ALIGNMENT)
         declared = f"{notes}.extern .shared .align {alignment} .b8 {DYNAMIC}[];\n"
@@ -100,29 +101,26 @@ class _Move:
     alignment: int
 
 
-def _moves(text: str) -> dict[str, _Move]:
-    """For kernels with more static arrays than CUDA's driver takes, by name. Raises `BuildError`."""
+def _moves(text: str) -> dict[str | None, _Move]:
+    """For kernels with more static arrays than CUDA's driver takes, by name.
+
+    What functions use that are no kernels comes first, at the same places for all kernels, which all move then; these
+    places are there for None.
+    """
     arrays = {name: (int(align or 1), int(bits), int(count or 1)) for align, bits, name, count in _ARRAY.findall(text)}
-    found: dict[str, _Move] = {}
+    found: dict[str | None, _Move] = {}
     if not arrays:
         return found
-    elsewhere: set[str] = set()
-    for name, body in _functions(_ARRAY.sub("", text)):
-        used = set(re.findall(r"[\w$]+", body)) & arrays.keys()
-        if name is None:
-            elsewhere |= used
-            continue
-        move = _move({array: arrays[array] for array in arrays if array in used})
-        if move.nbytes > _MOST_STATIC:
-            found[name] = move
-    if found and elsewhere:
-        error = BuildError(
-            f"a function that is no kernel uses {', '.join(sorted(elsewhere))}, whose place depends on the kernel",
-            hint="please report this as a bug, with kernel.inspect_opencl(); PORTAGPU_BACKEND=opencl runs the kernel",
-        )
-        error.log = text
-        raise error
-    return found
+    parts = [
+        (name, set(re.findall(r"[\w$]+", body)) & arrays.keys()) for name, body in _functions(_ARRAY.sub("", text))
+    ]
+    common = {array: arrays[array] for array in arrays if any(name is None and array in used for name, used in parts)}
+    for name, used in parts:
+        own = {array: arrays[array] for array in arrays if array in used and array not in common}
+        found[name] = _move(common if name is None else common | own)
+    if common and any(move.nbytes > _MOST_STATIC for move in found.values()):
+        return found
+    return {name: move for name, move in found.items() if move.nbytes > _MOST_STATIC}
 
 
 def _move(arrays: dict[str, tuple[int, int, int]]) -> _Move:
