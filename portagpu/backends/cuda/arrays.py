@@ -24,6 +24,7 @@ from portagpu.dtypes import BFLOAT16
 from portagpu.errors import ArgumentTypeError, MaskedArrayError
 
 INTERFACE = "__cuda_array_interface__"
+_VERSION = 3  # of the interface
 _ORDINAL = 9  # attribute of pointers
 _OWN = "portagpu"
 _MOST_ALIKE = 4096  # ways in which tensors lie that are remembered
@@ -214,6 +215,7 @@ class _Interface(Reader):
 def described(desc: Any) -> Found:
     """What a description of the interface tells. Raises `ArgumentTypeError` for what is none."""
     try:
+        version = int(desc["version"])
         shape = tuple(int(n) for n in desc["shape"])
         pointer, readonly = desc["data"]
         descr, strides, stream = desc.get("descr"), desc.get("strides"), desc.get("stream")
@@ -223,6 +225,10 @@ def described(desc: Any) -> Found:
             dtype = BFLOAT16.numpy
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise ArgumentTypeError(f"not a CUDA Array Interface: {type(error).__name__}: {error}") from error
+    if not 0 <= version <= _VERSION:
+        raise ArgumentTypeError(f"version {version} of the CUDA Array Interface is not known")
+    if dtype.hasobject:
+        raise ArgumentTypeError(f"a card's memory has no elements of {dtype}", hint="convert the array")
     if desc.get("mask") is not None:
         raise MaskedArrayError("Masked arrays are not supported", hint="apply the mask, and pass it as an array")
     if strides is None:
@@ -252,6 +258,17 @@ def ordinal_of(pointer: int) -> int | None:
         return cu.library().number("PointerGetAttribute", _ORDINAL, ctypes.c_void_p(pointer))
     except CudaError:
         return None
+
+
+def room_at(pointer: int) -> int | None:
+    """Bytes from an address to the end of its memory on a card; None for other addresses."""
+    ordinal = ordinal_of(pointer) if 0 < pointer < 1 << 64 else None
+    if ordinal is None:
+        return None
+    card, begin, size = primary(ordinal), ctypes.c_uint64(), ctypes.c_size_t()
+    with card:
+        card.library.MemGetAddressRange_v2(ctypes.byref(begin), ctypes.byref(size), pointer)
+    return begin.value + size.value - pointer
 
 
 def _more_than_memory(what: str, hint: str) -> ArgumentTypeError:

@@ -13,7 +13,16 @@ import numpy as np
 
 from portagpu.backends.base import Backend, CompilerOptions, Driver, ForeignArray
 from portagpu.backends.cuda import cards, driver_errors
-from portagpu.backends.cuda.arrays import CudaArray, Found, described, identity_of, ordinal_of, pointer_of, reader_of
+from portagpu.backends.cuda.arrays import (
+    CudaArray,
+    Found,
+    described,
+    identity_of,
+    ordinal_of,
+    pointer_of,
+    reader_of,
+    room_at,
+)
 from portagpu.backends.cuda.driver import CudaDriver
 from portagpu.backends.cuda.handles import Queue, stream_at
 from portagpu.backends.cuda.library import CudaError
@@ -141,6 +150,10 @@ class Cuda(Backend):
     def described(self, desc: Any) -> ForeignArray | None:
         """Of memory of a card."""
         return None if ordinal_of(pointer_of(desc)) is None else _parts(desc, described(desc))
+
+    def room_at(self, address: int) -> int | None:
+        """Of memory of a card."""
+        return room_at(address)
 
     def empty_like(self, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """A new array of the array's library, on its card; None where its arrays cannot be written."""

@@ -59,6 +59,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "cuEventSynchronize": (_P,),
     "cuEventElapsedTime": (_P, _P, _P),
     "cuMemAlloc_v2": (_P, _SIZE),
+    "cuMemGetAddressRange_v2": (_P, _P, _SIZE),
     "cuMemFree_v2": (_P,),
     "cuMemHostAlloc": (_P, _SIZE, _UINT),
     "cuMemFreeHost": (_P,),
