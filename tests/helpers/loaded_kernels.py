@@ -11,7 +11,7 @@ _loaded = set()
 
 
 def load_kernels(request):
-    """Of a test's device: CUDA's driver waits for all streams where it loads one, which they are not to keep it from."""
+    """CUDA's driver waits for all streams of a card where it loads a kernel, also for those that stand still."""
     if "device" not in request.fixturenames:
         return
     device = request.getfixturevalue("device")

@@ -70,6 +70,9 @@ def test_kernels_keep_no_streams(device):
 
 
 def test_kernels_forget_closed_contexts(device):
+    if cuda.current_context().driver.shares_addresses:
+        pytest.skip("a card has one context, which all libraries use")
+
     @cuda.jit
     def store(x):
         x[0] = 1
