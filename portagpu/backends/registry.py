@@ -149,6 +149,11 @@ def _no_identity(value: Any) -> None:
     return None
 
 
+def room_at(address: int) -> int | None:
+    """Bytes from an address to the end of its memory, where a back end can use that."""
+    return next((found for one, _ in foreign.owners if (found := one.room_at(address)) is not None), None)
+
+
 def described(desc: Any, stream: int | None = None) -> ForeignArray | None:
     """What a CUDA Array Interface describes, where a back end can use its memory; see `Backend.described`."""
     return next((found for one, _ in foreign.owners if (found := one.described(desc, stream)) is not None), None)
