@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
+
+import numpy as np
 
 from portagpu.backends.base import Backend, ForeignArray
 from portagpu.backends.cuda.backend import Cuda
@@ -34,12 +36,16 @@ class _Foreign:
 
 
 foreign = _Foreign()
+_NEVER = (np.ndarray, bool, int, float, complex, str, bytes, tuple, list, dict, type(None))  # what no back end takes
+_identifiers: dict[type, Callable[[Any], Hashable | None]] = {}  # of types of which there were arrays on a device
 
 
 def register(backend: Backend) -> None:
     """Make a back end known under its name; one of the same name is replaced."""
     sources.register(backend)
     known = registered()
+    _identifiers.clear()
+    _identifiers.update(dict.fromkeys(_NEVER, _no_identity))
     foreign.arrays = tuple(kind for one in known for kind in one.array_types)
     foreign.memories = tuple(kind for one in known for kind in one.memory_types)
     foreign.queues = tuple(kind for one in known for kind in one.queue_types)
@@ -128,16 +134,29 @@ def parts_of(value: Any) -> ForeignArray | None:
 
 def identity(value: Any) -> Hashable | None:
     """What tells another library's array from others; None for what is none, or has to be looked at each time."""
+    known = _identifiers.get(type(value))
+    if known is not None:
+        return known(value)
     for one, _ in foreign.owners:
         found = one.identity(value)
         if found is not None:
+            _identifiers[type(value)] = one.identifier(type(value))
             return found
     return None
 
 
-def described(desc: Any) -> ForeignArray | None:
-    """What a CUDA Array Interface describes, where a back end can use its memory."""
-    return next((found for one, _ in foreign.owners if (found := one.described(desc)) is not None), None)
+def _no_identity(value: Any) -> None:
+    return None
+
+
+def room_at(address: int) -> int | None:
+    """Bytes from an address to the end of its memory, where a back end can use that."""
+    return next((found for one, _ in foreign.owners if (found := one.room_at(address)) is not None), None)
+
+
+def described(desc: Any, stream: int | None = None) -> ForeignArray | None:
+    """What a CUDA Array Interface describes, where a back end can use its memory; see `Backend.described`."""
+    return next((found for one, _ in foreign.owners if (found := one.described(desc, stream)) is not None), None)
 
 
 register(OpenCL())

@@ -162,6 +162,7 @@ def test_transposes(device):
         transpose(x)
 
 
+@pytest.mark.opencl
 def test_streams_of_foreign_addresses(device):
     _queue, number = foreign_queue(cuda.current_context())
     stream = cuda.external_stream(number)
