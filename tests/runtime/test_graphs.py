@@ -260,15 +260,6 @@ def test_copies_from_and_to_the_host_are_refused(pair):
     assert "copy_to_host" in refused(lambda: (add[2, 128](x, np.float32(1)), x.copy_to_host()))
 
 
-def test_fills_are_refused_with_what_helps(pair):
-    _, x, _ = pair
-    x[:] = 1
-    graph = cuda.graph()
-    with pytest.raises(GraphError, match="cannot be part of a graph") as caught, graph:
-        x[:] = 0
-    assert "written by a kernel" in caught.value.hint
-
-
 def test_checked_kernels_are_refused(device):
     @cuda.jit(debug=True)
     def checked(x):

@@ -2,7 +2,7 @@
 
 On a back end that has graphs of its own (CUDA's), the whole is one call of the driver; elsewhere each kernel and copy
 is enqueued again, without Python's work for its arguments. Kernels have the arguments of the recording: the same
-arrays, whose memory the graph keeps, and the same numbers.
+arrays, whose memory the graph keeps, and the same numbers, as what is assigned to arrays.
 
 CUDA C++ Programming Guide, "CUDA Graphs".
 """
@@ -26,9 +26,9 @@ from portagpu.runtime.replay.replay import Replay
 from portagpu.source import Span, line_span
 
 _INSTEAD = (
-    "a graph has launches on device arrays, and copies between them: copies from and to the host and launches with"
-    " debug=True belong before or after it, numbers such as x[:] = 0 are written by a kernel; what a library call makes"
-    " at its first use is there after one call"
+    "a graph has launches on device arrays, copies between them, and numbers and lists that are assigned to them;"
+    " copies from and to arrays of the host, elements that Python reads, and launches with debug=True belong before or"
+    " after it; what a library call makes at its first use is there after one call"
 )
 _DEPTHS = itertools.count(-(1 << 30), 1 << 10)  # of scratch memory: a graph's calls have their own
 
