@@ -14,11 +14,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any
 
 from portagpu.errors import ClosedError, GraphError
-from portagpu.package_stamp import FOLDER
+from portagpu.notices import users_frame
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.recorder import Copy, Launch, Recorder, active
 from portagpu.runtime.execution.stream import Stream, as_stream, enqueuing
@@ -40,7 +40,7 @@ class _GraphRecorder(Recorder):
 
     def __init__(self) -> None:
         self.external: dict[Stream, None] = {}  # streams of other libraries that take part
-        self._marks: list[tuple[int, tuple[str, int] | None]] = []
+        self._marks: list[tuple[int, tuple[str, int]]] = []
         self._host: tuple[str, int] | None = None
         self._aside = 0
         super().__init__(sys._getframe())
@@ -65,7 +65,7 @@ class _GraphRecorder(Recorder):
     def uses_host(self) -> None:
         """The host's memory takes part, which nobody keeps, or which Python reads when the launch is done."""
         if self._host is None:
-            self._host = _users_place() or ("<unknown>", 1)
+            self._host = _users_place()
 
     @property
     def commands(self) -> int:
@@ -82,16 +82,14 @@ class _GraphRecorder(Recorder):
         ends = [*(steps for steps, _ in self._marks[1:]), len(self.steps)]
         for (before, place), after in zip(self._marks, ends, strict=False):
             if before == after:
-                return line_span(*(place or ("<unknown>", 1)))
+                return line_span(*place)
         return None if self._host is None else line_span(*self._host)
 
 
-def _users_place() -> tuple[str, int] | None:
-    """File and line of the innermost call that is not the package's."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith(FOLDER):
-        frame = frame.f_back
-    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+def _users_place() -> tuple[str, int]:
+    """File and line of the innermost call that is the user's."""
+    frame = users_frame(sys._getframe(2))
+    return ("<unknown>", 1) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
 class _Copies:
