@@ -1,5 +1,7 @@
-"""Memory of the host that its owner gives back as soon as nobody keeps it: it is scribbled over then, and nobody who still
-works on it may see that. Buffers may outlive memory that was lent; then nobody touches it."""
+"""Memory of the host that its owner gives back as soon as nobody keeps it: it is scribbled over then.
+
+Nobody who still works on it may see that. Buffers may outlive memory that was lent; then nobody touches it.
+"""
 
 from __future__ import annotations
 
