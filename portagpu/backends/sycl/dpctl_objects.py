@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import operator
 import sys
 import threading
 import weakref
@@ -24,6 +25,8 @@ from portagpu.errors import ArgumentTypeError, MemoryNotSharedError
 INTERFACE = "__sycl_usm_array_interface__"
 _OURS = "portagpu"
 _KINDS = (0, 1, 2)  # of memory that SYCL has allocated
+_FORM = "it is a dict with data, shape, typestr and syclobj, and perhaps strides and offset, which count elements"
+_BEYOND = 1 << 64
 _EVENT = b"SyclEventRef"  # the name of dpctl's capsules
 
 
@@ -172,17 +175,44 @@ def context_of(library: Library, value: Any) -> tuple[SyclContext, Device]:
 def parts(library: Library, array: Any) -> ForeignArray:
     """What an array consists of. Raises `ArgumentTypeError` for what has no queue, or elements that NumPy lacks."""
     facts = _interface(array)
-    native, dtype = facts["syclobj"], np.dtype(facts["typestr"])
-    address, readonly = facts["data"]
-    shape = tuple(facts["shape"])
-    steps = facts["strides"] or tuple(math.prod(shape[n + 1 :]) for n in range(len(shape)))
-    strides = tuple(step * dtype.itemsize for step in steps)
-    offset = int(facts.get("offset", 0)) * dtype.itemsize
-    last = sum(max(0, (extent - 1) * step) for extent, step in zip(shape, strides, strict=True))
-    size = offset + last + dtype.itemsize if all(shape) else offset
-    memory = Memory(int(address), max(1, size), owner=array)
+    native = facts["syclobj"]
+    try:
+        address, readonly, offset, shape, strides, dtype = _lying(facts)
+    except (TypeError, ValueError, KeyError, IndexError) as error:
+        raise ArgumentTypeError(
+            f"the {INTERFACE} of {type(array).__name__} is wrong: {type(error).__name__}: {error}", hint=_FORM
+        ) from error
     queue = queue_of(library, native) if isinstance(native, DpctlQueue) else None
-    return ForeignArray(memory, offset, shape, strides, dtype, queue, bool(readonly))
+    size = 0
+    if all(shape):
+        last = sum(max(0, (extent - 1) * step) for extent, step in zip(shape, strides, strict=True))
+        size = offset + last + dtype.itemsize
+        where = context_of(library, native)[0] if queue is None else queue.context
+        ends = address, address + size - 1
+        if not 0 < address <= ends[1] < _BEYOND or any(
+            library.pg_memory_kind(end, where.address) not in _KINDS for end in ends
+        ):
+            raise ArgumentTypeError(
+                f"no memory that SYCL allocated in the array's context is at {address:#x}, {size} bytes of it",
+                hint=f"the {INTERFACE} of {type(array).__name__} names an address and a queue, or context, that fit",
+            )
+    memory = Memory(address, max(1, size), owner=array)
+    return ForeignArray(memory, offset, shape, strides, dtype, queue, readonly)
+
+
+def _lying(
+    facts: dict[str, Any],
+) -> tuple[int, bool, int, tuple[int, ...], tuple[int, ...], np.dtype[Any]]:
+    """Address, whether it is read-only, offset, shape, strides and dtype, in bytes. Raises what wrong values raise."""
+    address, readonly = facts["data"]
+    dtype = np.dtype(str(facts["typestr"]))
+    shape = tuple(map(operator.index, facts["shape"]))
+    given = facts["strides"] or tuple(math.prod(shape[n + 1 :]) for n in range(len(shape)))
+    strides = tuple(operator.index(step) * dtype.itemsize for step in given)
+    if len(strides) != len(shape) or any(extent < 0 for extent in shape):
+        raise ValueError(f"shape {shape} with strides {given}")
+    offset = operator.index(facts.get("offset", 0)) * dtype.itemsize
+    return operator.index(address), bool(readonly), offset, shape, strides, dtype
 
 
 def identity(array: Any) -> Hashable | None:
@@ -199,7 +229,7 @@ def identity(array: Any) -> Hashable | None:
 def _interface(array: Any) -> dict[str, Any]:
     found = getattr(array, INTERFACE, None)
     if not isinstance(found, dict) or not {"data", "shape", "typestr", "syclobj"} <= set(found):
-        raise ArgumentTypeError(f"{type(array).__name__} has no {INTERFACE} that can be understood")
+        raise ArgumentTypeError(f"{type(array).__name__} has no {INTERFACE} that can be understood", hint=_FORM)
     return {"strides": None, **found}
 
 

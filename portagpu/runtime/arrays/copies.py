@@ -72,7 +72,7 @@ def _enqueue(
     with _in_order(stream, source, target), enqueuing(stream) as queue:
         copy(queue, target.buffer, source.buffer)
         if active.recorder is not None and active.recorder.is_own():
-            active.recorder.steps.append(Copy(target.buffer, source.buffer, copy, facts))
+            active.recorder.steps.append(Copy(target.context, target.buffer, source.buffer, copy, facts))
 
 
 def users_of(arrays: Iterable[View]) -> tuple[Stream, ...]:

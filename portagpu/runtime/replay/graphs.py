@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 from portagpu.errors import ClosedError, GraphError
 from portagpu.notices import users_frame
@@ -138,6 +138,11 @@ class Graph:
         where = "" if self._context is None else f" on {self._context.device.name}"
         return f"<portagpu graph of {len(self)} steps{where}>"
 
+    def __reduce__(self) -> NoReturn:
+        raise GraphError(
+            "graphs cannot be pickled, copied or sent to another process", hint="record one in the process that uses it"
+        )
+
     def __enter__(self) -> Graph:
         """Begin to record what this thread enqueues. Raises `GraphError` inside another graph's block."""
         if active.recorder is not None:
@@ -155,7 +160,8 @@ class Graph:
     ) -> None:
         """End the recording, and wait. Raises `GraphError` for what a graph cannot have."""
         recorder, self._recorder = self._recorder, None
-        assert recorder is not None
+        if recorder is None:
+            raise GraphError("the graph is not being recorded", hint="write its block: with cuda.graph() as graph")
         active.recorder, active.depth = None, self._depth
         if error is None:
             self._finish(recorder)
@@ -165,10 +171,10 @@ class Graph:
         if stranger is not None:
             raise GraphError("this cannot be part of a graph", span=stranger, hint=_INSTEAD)
         launches = [step.compiled for step in recorder.steps if isinstance(step, Launch)]
-        contexts = {compiled.context for compiled in launches}
+        contexts = {step.compiled.context if isinstance(step, Launch) else step.context for step in recorder.steps}
         if len(contexts) > 1:
             names = ", ".join(sorted(context.device.name for context in contexts))
-            raise GraphError(f"a graph is of one device; this one has launches on {names}", hint="make one for each")
+            raise GraphError(f"a graph is of one device; this one has steps on {names}", hint="make one for each")
         if contexts:
             (self._context,) = contexts
         assert self._context is not None
