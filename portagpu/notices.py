@@ -1,4 +1,4 @@
-"""The user's line: the innermost one outside the package and the libraries that call it; warnings there."""
+"""Warnings at the user's line, the innermost one outside the package and of what calls it for the user."""
 
 from __future__ import annotations
 
