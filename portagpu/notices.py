@@ -1,4 +1,4 @@
-"""Warnings at the user's line, the innermost one outside the package and of what calls it for the user."""
+"""Warnings at the user's line: the innermost one outside the package and its callers."""
 
 from __future__ import annotations
 

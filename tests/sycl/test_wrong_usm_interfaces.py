@@ -13,7 +13,12 @@ from portagpu.errors import PortaGPUError
 dpctl = pytest.importorskip("dpctl")
 pytestmark = needs_sycl
 DEVICES = WORKING
-NOTHING = object()
+
+
+class NOTHING:
+    """In place of an entry that is missing; nothing that describes an array either."""
+
+
 WRONG = {
     "shape": [NOTHING, None, 4, "ab", (-1,), (4.5,), (10**30,), (2**45,)],
     "typestr": [NOTHING, None, 5, "zz", "|O"],
@@ -31,7 +36,7 @@ WRONG = {
     ],
     "strides": [5, "a", ("a",), (1, 1), (2**45,)],
     "offset": ["a", 1.5, None, 2**45],
-    "syclobj": [NOTHING, None, 5, "cpu", object()],
+    "syclobj": [NOTHING, None, 5, "cpu", type("Other", (), {})],
 }
 CASES = [(key, value) for key, values in WRONG.items() for value in values]
 

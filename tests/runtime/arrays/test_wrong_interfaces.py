@@ -8,7 +8,11 @@ import pytest
 from portagpu import cuda
 from portagpu.errors import PortaGPUError
 
-NOTHING = object()
+
+class NOTHING:
+    """In place of an entry that is missing; nothing that describes an array either."""
+
+
 WRONG = {
     "shape": [NOTHING, None, 4, "ab", (-1,), (4.0,), (None,), (400,), ("4",)],
     "typestr": [NOTHING, None, 5, "zz", "<f3", "|O", b"<f4"],
