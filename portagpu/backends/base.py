@@ -597,6 +597,10 @@ class Backend(DeviceSource, ABC):
         """What a CUDA Array Interface describes; None where its memory is none that the back end can use."""
         return None
 
+    def room_at(self, address: int) -> int | None:
+        """Bytes from an address that `described` takes to the end of its memory; None for other addresses."""
+        return None
+
     def empty_like(self, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """A new array of the library of an array of `array_types`, in the same place; None where there are none."""
         return None

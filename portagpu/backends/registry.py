@@ -135,6 +135,11 @@ def identity(value: Any) -> Hashable | None:
     return None
 
 
+def room_at(address: int) -> int | None:
+    """Bytes from an address to the end of its memory, where a back end can use that."""
+    return next((found for one, _ in foreign.owners if (found := one.room_at(address)) is not None), None)
+
+
 def described(desc: Any) -> ForeignArray | None:
     """What a CUDA Array Interface describes, where a back end can use its memory."""
     return next((found for one, _ in foreign.owners if (found := one.described(desc)) is not None), None)

@@ -25,10 +25,11 @@ from portagpu.dtypes import BFLOAT16
 from portagpu.errors import ArgumentTypeError, MaskedArrayError
 
 INTERFACE = "__cuda_array_interface__"
+_VERSION = 3  # of the interface
 _ORDINAL = 9  # attribute of pointers
 _OWN = "portagpu"
 _MOST_ALIKE = 4096  # ways in which tensors lie that are remembered
-_LIVES = True  # a stream of torch's lives as long as the process
+_LIVES = True  # keeps a stream that lives as long as the process, as torch's own do
 _NEVER = (np.ndarray, np.generic, bool, int, float, complex, str, bytes, tuple, list, dict, type(None))
 
 
@@ -88,6 +89,7 @@ class _Torch(Reader):
         self._dtypes: dict[np.dtype[Any], Any] = {}
         # the handle alone, where this version has it: it takes a fifth of the time of the stream's object
         self._raw_stream = getattr(self._torch._C, "_cuda_getCurrentRawStream", None) or self._handle
+        self._lasting = {0}  # handles of streams of torch's own
 
     def _handle(self, device: int) -> int:
         return int(self._torch.cuda.current_stream(device).cuda_stream)
@@ -105,7 +107,20 @@ class _Torch(Reader):
         key = value.shape, value.stride(), value.dtype
         lying = self._lying.get(key) or self._new(key)
         device = value.get_device()
-        return Found(value.data_ptr(), lying, device, self._raw_stream(device), _LIVES)
+        stream = self._raw_stream(device)
+        keeper = _LIVES if stream in self._lasting else self._keeper(stream, device)
+        return Found(value.data_ptr(), lying, device, stream, keeper)
+
+    def _keeper(self, stream: int, device: int) -> Any:
+        """`_LIVES` for a stream of torch's own; None for one that another library made, which may end it.
+
+        Numbers of torch's own streams are odd: those of others are their handles.
+        """
+        current = self._torch.cuda.current_stream(device)
+        if current.cuda_stream != stream or not getattr(current, "stream_id", 0) & 1:
+            return None
+        self._lasting.add(stream)
+        return _LIVES
 
     def identity(self, value: Any) -> Hashable | None:
         if not value.is_cuda or value.requires_grad or value.layout is not self._strided:
@@ -201,6 +216,7 @@ class _Interface(Reader):
 def described(desc: Any) -> Found:
     """What a description of the interface tells. Raises `ArgumentTypeError` for what is none."""
     try:
+        version = operator.index(desc["version"])
         shape = tuple(map(operator.index, desc["shape"]))
         pointer, readonly = desc["data"]
         descr, given, stream = desc.get("descr"), desc.get("strides"), desc.get("stream")
@@ -217,6 +233,12 @@ def described(desc: Any) -> Found:
             f"not a CUDA Array Interface: {type(error).__name__}: {error}",
             hint="it is a dict with shape, typestr, data and version, and perhaps strides and stream",
         ) from error
+    if not 0 <= version <= _VERSION:
+        raise ArgumentTypeError(
+            f"version {version} of the CUDA Array Interface is not known", hint=f"versions up to {_VERSION} are"
+        )
+    if dtype.hasobject:
+        raise ArgumentTypeError(f"a card's memory has no elements of {dtype}", hint="convert the array")
     if desc.get("mask") is not None:
         raise MaskedArrayError("Masked arrays are not supported", hint="apply the mask, and pass it as an array")
     ordinal = ordinal_of(address)
@@ -243,6 +265,17 @@ def ordinal_of(pointer: int) -> int | None:
         return cu.library().number("PointerGetAttribute", _ORDINAL, ctypes.c_void_p(pointer))
     except CudaError:
         return None
+
+
+def room_at(pointer: int) -> int | None:
+    """Bytes from an address to the end of its memory on a card; None for other addresses."""
+    ordinal = ordinal_of(pointer) if 0 < pointer < 1 << 64 else None
+    if ordinal is None:
+        return None
+    card, begin, size = primary(ordinal), ctypes.c_uint64(), ctypes.c_size_t()
+    with card:
+        card.library.MemGetAddressRange_v2(ctypes.byref(begin), ctypes.byref(size), pointer)
+    return begin.value + size.value - pointer
 
 
 def _more_than_memory(what: str, hint: str) -> ArgumentTypeError:

@@ -13,12 +13,21 @@ import numpy as np
 
 from portagpu.backends.base import Backend, CompilerOptions, Driver, ForeignArray
 from portagpu.backends.cuda import cards, driver_errors
-from portagpu.backends.cuda.arrays import CudaArray, Found, described, identity_of, ordinal_of, pointer_of, reader_of
+from portagpu.backends.cuda.arrays import (
+    CudaArray,
+    Found,
+    described,
+    identity_of,
+    ordinal_of,
+    pointer_of,
+    reader_of,
+    room_at,
+)
 from portagpu.backends.cuda.driver import CudaDriver
 from portagpu.backends.cuda.handles import Queue, stream_at
 from portagpu.backends.cuda.library import CudaError
 from portagpu.backends.cuda.memory import Memory
-from portagpu.backends.cuda.primary import Primary, primary
+from portagpu.backends.cuda.primary import PROMISED, Primary, primary, primary_of
 from portagpu.backends.opencl import rates
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.backends.opencl.codegen.lowerings import RENDERED
@@ -118,12 +127,12 @@ class Cuda(Backend):
         return int(device)
 
     def queue_at(self, address: Any) -> Any:
-        """The stream with a handle of CUDA's, on the card that is current."""
+        """The stream with a handle of CUDA's; a default stream is the current card's."""
         if type(address) is not int or address < 0:
             raise ArgumentTypeError(
                 f"external_stream takes a stream's handle, not {address!r}", hint="pass stream.cuda_stream, or its like"
             )
-        return stream_at(primary(0), address)
+        return stream_at(primary_of(address), address, PROMISED)
 
     def parts(self, array: Any) -> ForeignArray:
         """What another library's array on a card consists of."""
@@ -141,6 +150,10 @@ class Cuda(Backend):
     def described(self, desc: Any) -> ForeignArray | None:
         """Of memory of a card."""
         return None if ordinal_of(pointer_of(desc)) is None else _parts(desc, described(desc))
+
+    def room_at(self, address: int) -> int | None:
+        """Of memory of a card."""
+        return room_at(address)
 
     def empty_like(self, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """A new array of the array's library, on its card; None where its arrays cannot be written."""
