@@ -194,4 +194,7 @@ def _name(loaded: Library, device: Device) -> DeviceName:
     for one in listed(loaded):
         if one.device == device:
             return _names.setdefault(hash(device), one.name)
-    raise DeviceSelectionError("the queue is of a device that the SYCL run time does not list")
+    raise DeviceSelectionError(
+        "the queue is of a device that the SYCL run time does not list, perhaps of a part of one",
+        hint="make the queue on a whole device, as dpctl.get_devices() lists them",
+    )
