@@ -17,12 +17,11 @@ import logging
 import zlib
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from portagpu import notices
-from portagpu.backends.base import Backend
 from portagpu.backends.source import KernelSource
 from portagpu.backends.stored import as_data, from_data
 from portagpu.device.capabilities import Capabilities
@@ -37,6 +36,9 @@ from portagpu.package_stamp import package_stamp
 from portagpu.passes.counting import counting
 from portagpu.runtime.programs.launch import Extent
 from portagpu.settings import Settings
+
+if TYPE_CHECKING:
+    from portagpu.backends.backend import Backend
 
 _SCHEMA = "2"
 _MAGIC = b"PORTAGPU-CODE\n"

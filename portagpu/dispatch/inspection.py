@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from portagpu.backends.base import Backend
 from portagpu.backends.registry import named
 from portagpu.dispatch.code_cache import Request, code_for
 from portagpu.dispatch.offline import OfflineCompilation
@@ -26,6 +25,9 @@ from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.programs.kernel_statistics import assembly
 from portagpu.settings import Settings
 from portagpu.types import Array, Signature, Type, as_signature
+
+if TYPE_CHECKING:
+    from portagpu.backends.backend import Backend
 
 _COMPILED_KEY = 2  # length of the keys of what was compiled for a signature: context and types
 
@@ -131,8 +133,7 @@ class Inspection(Specialisations, OfflineCompilation):
 
     def _text_by(self, overload: Overload, backend: Backend) -> str:
         """A specialisation's text by a back end, which need not be that of its device."""
-        language = overload.compiled.context.backend.language
-        if language == backend.language:
+        if overload.compiled.context.backend.language == backend.language:
             return overload.kernel_source.source
         return self._new_text(backend, overload.signature, wide=overload.wide, shared=overload.shared)
 

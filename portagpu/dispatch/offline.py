@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from portagpu.backends.offline import OfflineFigures, OfflineTarget
-from portagpu.backends.registry import find_target, named
+from portagpu.backends.registry import named
 from portagpu.backends.source import KernelSource
+from portagpu.backends.survey import find_target
 from portagpu.dispatch.code_cache import Request, code_for
 from portagpu.dispatch.definition import KernelDefinition
 from portagpu.dispatch.type_names import argument_type

@@ -508,7 +508,9 @@ def test_files_may_move(program):
 
 
 def test_inspection_is_the_same(program, capsys):
-    inspection = cuda.current_context().backend.inspection  # what was compiled, which needs no further lowering
+    inspection = (
+        cuda.current_context().backend.language.inspection
+    )  # what was compiled, which needs no further lowering
     text = """
     from portagpu import cuda
 

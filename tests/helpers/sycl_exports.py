@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from portagpu.backends.base import LaunchSizes
+from portagpu.backends.launches import LaunchSizes
 from portagpu.backends.sycl.codegen.flags import FLAGS
 from portagpu.backends.sycl.codegen.language import PlainSyclCpp
 from portagpu.exporting.arguments import Passed

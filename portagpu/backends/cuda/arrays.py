@@ -18,17 +18,16 @@ import numpy as np
 
 from portagpu.backends.cuda import dlpack
 from portagpu.backends.cuda import library as cu
+from portagpu.backends.cuda.announcement import INTERFACE, NEVER_ARRAYS
 from portagpu.backends.cuda.library import CudaError
 from portagpu.backends.cuda.primary import primary
 from portagpu.dtypes import BFLOAT16
 from portagpu.errors import ArgumentTypeError, MaskedArrayError
 
-INTERFACE = "__cuda_array_interface__"
 _ORDINAL = 9  # attribute of pointers
 _OWN = "portagpu"
 _MOST_ALIKE = 4096  # ways in which tensors lie that are remembered
 _LIVES = True  # a stream of torch's lives as long as the process
-_NEVER = (np.ndarray, np.generic, bool, int, float, complex, str, bytes, tuple, list, dict, type(None))
 
 
 class Lying:
@@ -254,7 +253,7 @@ _readers: dict[type, Reader] = {}  # of libraries' own types
 def reader_of(value: Any) -> Reader | None:
     """What reads a value that is an array in a card's memory; None for all others."""
     kind = type(value)
-    if kind in _NEVER:
+    if kind in NEVER_ARRAYS:
         return None
     reader = _readers.get(kind)
     if reader is None:

@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.backends.base import ForeignArray, Strided
+from portagpu.backends.foreign import ForeignArray
+from portagpu.backends.handles import Strided
+from portagpu.backends.sycl.announcement import INTERFACE
 from portagpu.backends.sycl.handles import Device, Event, Queue, SyclContext
 from portagpu.backends.sycl.library import Library
 from portagpu.backends.sycl.memory import Memory
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError
 
-INTERFACE = "__sycl_usm_array_interface__"
 _OURS = "portagpu"
 _KINDS = (0, 1, 2)  # of memory that SYCL has allocated
 _EVENT = b"SyclEventRef"  # the name of dpctl's capsules

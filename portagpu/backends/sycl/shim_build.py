@@ -9,7 +9,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from portagpu.backends.sycl.drivers.installed import INSTALL, SyclRuntime
+from portagpu.backends.sycl.announcement import INSTALL
+from portagpu.backends.sycl.drivers.installed import SyclRuntime
 from portagpu.errors import BuildError, MissingCompilerError
 from portagpu.private_files import read_private, write_private
 
