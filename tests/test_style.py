@@ -25,6 +25,14 @@ _UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 # modules that import inside functions, and what: see the comments there
 _LATE_IMPORTS = {
     "portagpu/__init__.py": {"portagpu.blas.matmul", "portagpu.blas.grouped"},  # kernels are read at the first product
+    # the compiler: kernels whose code is kept launch without it
+    "portagpu/dispatch/code_cache.py": {"portagpu.dispatch.generation"},
+    "portagpu/dispatch/definition.py": {"portagpu.dispatch.lowering"},
+    "portagpu/dispatch/early_check.py": {"portagpu.frontend.specialise"},
+    "portagpu/dispatch/inspection.py": {"portagpu.dispatch.annotated"},
+    "portagpu/dispatch/launcher.py": {"portagpu.dispatch.work_counts"},
+    "portagpu/ufuncs/ufunc.py": {"portagpu.frontend.result_types"},
+    "portagpu/dispatch/offline.py": {"portagpu.backends.survey"},  # of all back ends, which it loads
     "portagpu/backends/opencl/backend.py": {  # a twentieth of the package's import, and launches need none
         "portagpu.backends.opencl",
         *(f"portagpu.backends.opencl.offline.{name}" for name in ("compilers", "target", "targets")),

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from portagpu.backends.compilers import BuildOptions
 from portagpu.backends.diagnosis import DriverReport
 from portagpu.backends.driver import Driver
 from portagpu.backends.foreign import ForeignObjects
-from portagpu.backends.languages import CompilerOptions, KernelLanguage
+from portagpu.backends.languages import KernelLanguage
 from portagpu.backends.offline import Compiled, CompilerVersion, OfflineTarget
 from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
@@ -27,8 +28,10 @@ from portagpu.ir.operations import not_rendered
 from portagpu.ir.program import Program
 from portagpu.ir.recursion import deeply_nested
 from portagpu.ir.walk import named_nodes
-from portagpu.passes.pipeline import PIPELINE, Pass
 from portagpu.settings import Settings
+
+if TYPE_CHECKING:
+    from portagpu.passes.pipeline import Pass
 
 
 class Translation(Protocol):
@@ -45,14 +48,14 @@ class Backend(ForeignObjects, DeviceSource, ABC):
     name: str
     title: str
     to_install: str
-    language: KernelLanguage
-    """What programs are rendered in."""
     errors: ClassVar[tuple[type[Exception], ...]] = ()
     """`Driver.errors` of its drivers."""
     translated: ClassVar[Translation]
     """The typed error for one of `errors`."""
-    passes: ClassVar[tuple[Pass, ...]] = PIPELINE
-    """What programs go through before `render`; an interpreter may ask for fewer passes, or none."""
+    build_options: ClassVar[BuildOptions]
+    """Options of the compiler for a text of `render`."""
+    passes: ClassVar[tuple[Pass, ...] | None] = None
+    """What programs go through before `render`; an interpreter may ask for fewer passes, or none. None: all."""
     ideal: ClassVar[Capabilities] = PORTABLE
     """A device that can do all that the language says: text for it is shown where there is no device."""
 
@@ -61,6 +64,11 @@ class Backend(ForeignObjects, DeviceSource, ABC):
         """A device with a new native context, or with a user's. Raises `PortaGPUError`."""
 
     # text of programs and its compilers -----------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def language(self) -> KernelLanguage:
+        """What programs are rendered in."""
 
     @deeply_nested
     def check(self, program: Program) -> None:
@@ -83,10 +91,6 @@ class Backend(ForeignObjects, DeviceSource, ABC):
         return self.language.generate(
             program, capabilities, static_dynamic_shared=static_dynamic_shared, subgroup_size=subgroup_size
         )
-
-    def build_options(self, asked: CompilerOptions, capabilities: Capabilities, source: str) -> tuple[str, ...]:
-        """Options of the compiler for a text of `render`."""
-        return self.language.options(asked, capabilities, source)
 
     def spill_remarks(self, capabilities: Capabilities) -> tuple[str, ...]:
         """Options that make the compiler say what it keeps in memory for want of registers; none where it cannot."""

@@ -1,8 +1,7 @@
-"""The languages that programs are rendered in, and what `cuda.jit` was asked for that their compilers do."""
+"""The languages that programs are rendered in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,22 +9,6 @@ from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
 from portagpu.ir.operations import INSTRUCTIONS, OPERATIONS
 from portagpu.ir.program import Program
-
-
-class CompilerOptions(Protocol):
-    """What `cuda.jit` was asked for that a driver's compiler does; see `portagpu.dispatch.options.JitOptions`."""
-
-    @property
-    def fastmath(self) -> frozenset[str]:
-        """What the compiler may take for granted, by LLVM's names; "fast": all."""
-
-    @property
-    def opt(self) -> bool:
-        """Whether it optimises."""
-
-    @property
-    def max_registers(self) -> int | None:
-        """Registers that a thread may have."""
 
 
 class Generate(Protocol):
@@ -48,13 +31,11 @@ class Generate(Protocol):
 class KernelLanguage:
     """A language of kernels, which several back ends may share.
 
-    ``title``: what people call it; ``inspection``: the method of kernels that shows it; ``generate`` writes it, and
-    ``options`` tells what its compiler is given for a text; ``operations``: those and the instructions of
-    `portagpu.ir.operations` that ``generate`` knows.
+    ``title``: what people call it; ``inspection``: the method of kernels that shows it; ``generate`` writes it;
+    ``operations``: those and the instructions of `portagpu.ir.operations` that it knows.
     """
 
     title: str
     inspection: str
     generate: Generate
-    options: Callable[[CompilerOptions, Capabilities, str], tuple[str, ...]]
     operations: frozenset[str] = frozenset({*OPERATIONS, *INSTRUCTIONS})

@@ -10,8 +10,6 @@ from importlib import import_module
 from typing import Any
 
 from portagpu import dtypes
-from portagpu.cuda import fp16 as fp16
-from portagpu.cuda import libdevice as libdevice
 from portagpu.cuda.host import *  # noqa: F403
 from portagpu.cuda.host import __all__ as _host_names
 from portagpu.dialect.names import INTRINSICS, VectorMaker
@@ -91,7 +89,7 @@ _LATER_BY_MODULE: dict[str, str] = {
 }
 _LATER = {name: module for module, names in _LATER_BY_MODULE.items() for name in names.split()}
 _SUBMODULES = frozenset(
-    ("api", "args", "cudadrv", "devicearray", "errors", "kernels", "random", "runtime", "types", "vector_types")
+    "api args cudadrv devicearray errors fp16 kernels libdevice random runtime types vector_types".split()
 )
 
 

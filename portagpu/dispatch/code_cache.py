@@ -24,21 +24,16 @@ import numpy as np
 from portagpu import notices
 from portagpu.backends.source import KernelSource
 from portagpu.backends.stored import as_data, from_data
-from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch.definition import KernelDefinition
+from portagpu.dispatch.requests import Request
 from portagpu.files import FileCache
 from portagpu.frontend.source.dependencies import Dependencies, Row, values_now
 from portagpu.frontend.source.digests import Digest
-from portagpu.ir.program import GridShape
-from portagpu.ir.types import ArgumentType
-from portagpu.ir.verify import verify
 from portagpu.package_stamp import package_stamp
-from portagpu.passes.counting import counting
-from portagpu.runtime.programs.launch import Extent
 from portagpu.settings import Settings
 
 if TYPE_CHECKING:
-    from portagpu.backends.backend import Backend
+    pass
 
 _SCHEMA = "2"
 _MAGIC = b"PORTAGPU-CODE\n"
@@ -59,30 +54,10 @@ _AMOUNTS: dict[str, Any] = {
 _log = logging.getLogger(__name__)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Counts:
-    """What code counts beside what it does: its work, and which bytes it touches."""
+def _new_code(kernel: KernelDefinition, request: Request, record: Dependencies | None) -> KernelSource:
+    from portagpu.dispatch.generation import new_code  # where all code is kept, the compiler is never loaded
 
-    touched: bool
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Request:
-    """What code is asked for: ``shared`` bytes of dynamic shared memory; see `Specialisations.build` for the others."""
-
-    backend: Backend
-    types: tuple[ArgumentType, ...]
-    caps: Capabilities
-    wide: bool = False
-    shared: int = 0
-    launch: GridShape | None = None
-    block: Extent | None = None
-    counts: Counts | None = None
-
-    @property
-    def may_fuse(self) -> bool:
-        """Whether the code may depend on the grid: blocks that wait for each other may become one work-group."""
-        return self.launch is not None and self.launch.blocks > 1 and not self.caps.cooperative_launch
+    return new_code(kernel, request, record)
 
 
 def code_for(kernel: KernelDefinition, request: Request, settings: Settings) -> KernelSource:
@@ -101,28 +76,6 @@ def code_for(kernel: KernelDefinition, request: Request, settings: Settings) -> 
     generated = _new_code(kernel, request, record)
     _keep(cache, start, request, record, generated)
     return generated
-
-
-def _new_code(kernel: KernelDefinition, request: Request, record: Dependencies | None) -> KernelSource:
-    caps, passes, counts = request.caps, request.backend.passes, request.counts
-    program = kernel.lowered(
-        request.types,
-        caps,
-        wide=request.wide,
-        launch=request.launch,
-        block=request.block,
-        dependencies=record,
-        passes=passes if counts is None else counting(passes, touched=counts.touched),
-    )
-    verify(program)
-    request.backend.check(program)
-    needed = request.shared if program.fused is None else request.shared * program.fused.blocks
-    static = needed if program.dynamic_shared and needed > caps.local_memory_argument else 0
-    size = kernel.options.subgroup_size
-    rendered = request.backend.render(program, caps, static_dynamic_shared=static, subgroup_size=size)
-    if counts is None:
-        return rendered
-    return dataclasses.replace(rendered, counted=program.counted, granule=program.granule)
 
 
 # keys ---------------------------------------------------------------------------------------------------------------

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from portagpu.device.capabilities import Capabilities
-from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dispatch.options import JitOptions
 from portagpu.frontend.source.callables import PythonFunction
 from portagpu.frontend.source.capture import FunctionSource, capture
@@ -15,9 +14,11 @@ from portagpu.frontend.source.dependencies import Dependencies
 from portagpu.ir.program import GridShape, Program
 from portagpu.ir.types import ArgumentType
 from portagpu.package_stamp import is_of_package
-from portagpu.passes.pipeline import PIPELINE, Pass
 from portagpu.runtime.programs.launch import Extent
 from portagpu.types import Signature
+
+if TYPE_CHECKING:
+    from portagpu.passes.pipeline import Pass
 
 
 class KernelDefinition(PythonFunction):
@@ -79,6 +80,8 @@ class KernelDefinition(PythonFunction):
 
         ``dependencies`` records what else it depends on.
         """
+        from portagpu.dispatch.lowering import lower_kernel  # the compiler, for kernels whose code is not kept
+
         return lower_kernel(
             self.source,
             types,
@@ -91,5 +94,5 @@ class KernelDefinition(PythonFunction):
             cluster=self.options.cluster,
             launch=launch,
             dependencies=dependencies,
-            passes=PIPELINE if passes is None else passes,
+            passes=passes,
         )

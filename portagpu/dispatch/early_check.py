@@ -6,7 +6,6 @@ from portagpu.device.ideal_device import IDEAL
 from portagpu.dispatch.definition import KernelDefinition
 from portagpu.dispatch.type_names import argument_type
 from portagpu.errors import KernelError, KernelTypeError, UnsupportedError
-from portagpu.frontend.specialise import check_device_function
 from portagpu.types import Signature
 
 
@@ -26,6 +25,8 @@ def check_text(function: KernelDefinition, signature: Signature) -> None:
     failure: KernelError | None = None
     try:
         if function.is_device_function:
+            from portagpu.frontend.specialise import check_device_function  # of the compiler, as kernels' lowering
+
             check_device_function(function.source, types, IDEAL)
         else:
             function.lowered(types, IDEAL)

@@ -24,13 +24,13 @@ def lower_kernel(
     cluster: tuple[int, int, int] | None = None,
     launch: GridShape | None = None,
     dependencies: Dependencies | None = None,
-    passes: tuple[Pass, ...] = PIPELINE,
+    passes: tuple[Pass, ...] | None = None,
 ) -> Program:
     """A kernel for the given argument types as a device can run it.
 
-    ``passes`` are those of the back end. ``launch`` is what the kernel is for, if its blocks wait for each other on a
-    device that does not run all at once. The other options are those of `portagpu.frontend.specialise.specialise`.
-    Raises subclasses of `portagpu.errors.KernelError`.
+    ``passes`` are those of the back end (None: all). ``launch`` is what the kernel is for, if its blocks wait for each
+    other on a device that does not run all at once. The other options are those of
+    `portagpu.frontend.specialise.specialise`. Raises subclasses of `portagpu.errors.KernelError`.
     """
 
     def lowered(checks_end: bool) -> Program:
@@ -48,6 +48,7 @@ def lower_kernel(
             dependencies=dependencies,
         )
 
+    passes = PIPELINE if passes is None else passes
     program = lowered(True)
     if program.checked and refused_statements(program, caps, launch, passes):
         # a failed check ends its thread, and what it would have read decides about a barrier: let the thread go on,

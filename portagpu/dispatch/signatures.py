@@ -9,7 +9,7 @@ import numpy as np
 from portagpu import dtypes
 from portagpu.dtypes import Kind
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeError, with_article
-from portagpu.frontend.operations.signatures import Cost, number_cost, rank
+from portagpu.frontend.operations.costs import Cost, number_cost, rank
 from portagpu.frontend.source.capture import FunctionSource
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.creation import at_address

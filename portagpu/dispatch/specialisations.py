@@ -8,9 +8,10 @@ from typing import Any
 
 from portagpu.backends.source import KernelSource
 from portagpu.dispatch import arguments
-from portagpu.dispatch.code_cache import Counts, Request, code_for
+from portagpu.dispatch.code_cache import code_for
 from portagpu.dispatch.definition import KernelDefinition
 from portagpu.dispatch.overload import Overload
+from portagpu.dispatch.requests import Counts, Request
 from portagpu.errors import KernelError
 from portagpu.ir.program import GridShape, Program
 from portagpu.ir.types import ArgumentType, ConstantType

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from portagpu.dispatch.argument_copies import copied, end_of
-from portagpu.dispatch.code_cache import Counts
+from portagpu.dispatch.countable import Countable
 from portagpu.dispatch.overload import Overload
+from portagpu.dispatch.requests import Counts
 from portagpu.dispatch.work import Touched, Traffic, Work
 from portagpu.errors import UncountedWorkError
-from portagpu.frontend.source.capture import FunctionSource
 from portagpu.ir.analysis.work import ACCESSES, ARITHMETIC
 from portagpu.ir.program import ParameterRole
 from portagpu.passes.work_counters import HEAD, ROWS
@@ -26,33 +25,6 @@ from portagpu.runtime.programs.kernel_exceptions import launch_checked
 from portagpu.runtime.programs.launch import LaunchShape, check_shape
 
 _ROW = 2  # numbers for an array in the table
-
-
-class Countable(Protocol):
-    """What counting asks of a kernel: see `portagpu.dispatch.dispatcher.Dispatcher`."""
-
-    extensions: list[Any]
-
-    @property
-    def source(self) -> FunctionSource:
-        """The captured Python text."""
-        ...
-
-    def bind_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """Positional arguments, with defaults."""
-        ...
-
-    def adopt(self, args: tuple[Any, ...], lent: Mapping[int, DeviceNDArray] | None = None) -> tuple[Any, ...]:
-        """Arguments whose other libraries' arrays are NumPy arrays of the same memory."""
-        ...
-
-    def prepare(self, args: tuple[Any, ...], context: Context, stream: Stream, work: HostWork) -> tuple[Any, ...]:
-        """Arguments as kernels take them."""
-        ...
-
-    def counting(self, args: tuple[Any, ...], shape: LaunchShape, context: Context, counts: Counts) -> Overload:
-        """The specialisation for prepared arguments whose threads count their work."""
-        ...
 
 
 def count_work(

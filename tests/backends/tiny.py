@@ -1,8 +1,9 @@
 """A back end of some pages, in Python: memory is arrays of bytes, a kernel its Python function, called for each thread.
 
 It is what `portagpu.backends.backend` asks for and nothing more, so it shows that nothing above knows OpenCL. Its
-queues are lazy: nothing runs before somebody flushes, waits or asks, then whatever can run does, in the order of queues and
-behind the events that barriers name. So work that nobody waits for is not there, and a barrier too few shows.
+queues are lazy: nothing runs before somebody flushes, waits or asks, then whatever can run does, in the order of
+queues and behind the events that barriers name. So work that nobody waits for is not there, and a barrier too few
+shows.
 """
 
 from __future__ import annotations
@@ -478,7 +479,8 @@ class Tiny(Backend):
     name = "tiny"
     title = "Tiny"
     to_install = "it is in tests/"
-    language = KernelLanguage(title="Python", inspection="inspect_opencl", generate=render, options=options)
+    language = KernelLanguage(title="Python", inspection="inspect_opencl", generate=render)
+    build_options = staticmethod(options)
     errors = TinyDriver.errors
     translated = staticmethod(translated)
     passes = ()  # Python functions wait for nobody

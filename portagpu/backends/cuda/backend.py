@@ -21,9 +21,9 @@ from portagpu.backends.cuda.memory import Memory
 from portagpu.backends.cuda.primary import Primary, primary
 from portagpu.backends.driver import Driver
 from portagpu.backends.foreign import ForeignArray
+from portagpu.backends.languages import KernelLanguage
 from portagpu.backends.opencl import rates
-from portagpu.backends.opencl.kernel_language import OPENCL_C
-from portagpu.backends.opencl.options import SPILL_REMARKS
+from portagpu.backends.opencl.options import SPILL_REMARKS, options_for
 from portagpu.device.capabilities import Capabilities
 from portagpu.device.rates import Rates
 from portagpu.device.record import DeviceRecord
@@ -40,9 +40,9 @@ class Cuda(Backend):
     name = announcement.NAME
     title = announcement.TITLE
     to_install = announcement.TO_INSTALL
-    language = OPENCL_C
     errors: ClassVar[tuple[type[Exception], ...]] = CudaDriver.errors
     translated = staticmethod(driver_errors.translated)
+    build_options = staticmethod(options_for)
     queue_types: ClassVar[tuple[type, ...]] = (Queue,)
     array_types: ClassVar[tuple[type, ...]] = (CudaArray,)
     memory_types: ClassVar[tuple[type, ...]] = (Memory,)
@@ -67,6 +67,13 @@ class Cuda(Backend):
         except CudaError as error:
             raise self.translated(error, name=device.name, memory=None, is_alive=lambda: True) from error
         return CudaDriver(device, context)
+
+    @property
+    def language(self) -> KernelLanguage:
+        """OpenCL C; its code generator is loaded for code that is not kept."""
+        from portagpu.backends.opencl.kernel_language import OPENCL_C
+
+        return OPENCL_C
 
     def spill_remarks(self, capabilities: Capabilities) -> tuple[str, ...]:
         """As OpenCL's."""

@@ -13,12 +13,12 @@ from portagpu.backends.diagnosis import DriverReport
 from portagpu.backends.driver import Driver
 from portagpu.backends.foreign import ForeignArray
 from portagpu.backends.handles import Strided
+from portagpu.backends.languages import KernelLanguage
 from portagpu.backends.offline import Compiled, CompilerVersion, OfflineTarget
 from portagpu.backends.opencl import announcement, discovery, driver_errors, rates
 from portagpu.backends.opencl.driver import OpenCLDriver
 from portagpu.backends.opencl.handles import key_of, queue_at
-from portagpu.backends.opencl.kernel_language import OPENCL_C
-from portagpu.backends.opencl.options import SPILL_REMARKS
+from portagpu.backends.opencl.options import SPILL_REMARKS, options_for
 from portagpu.device.capabilities import Capabilities
 from portagpu.device.rates import Rates
 from portagpu.device.record import DeviceRecord
@@ -33,9 +33,9 @@ class OpenCL(Backend):
     name = announcement.NAME
     title = announcement.TITLE
     to_install = announcement.TO_INSTALL
-    language = OPENCL_C
     errors: ClassVar[tuple[type[Exception], ...]] = OpenCLDriver.errors
     translated = staticmethod(driver_errors.translated)
+    build_options = staticmethod(options_for)
     queue_types: ClassVar[tuple[type, ...]] = (cl.CommandQueue,)
     array_types: ClassVar[tuple[type, ...]] = (pyopencl.array.Array,)
     memory_types: ClassVar[tuple[type, ...]] = (cl.MemoryObject,)
@@ -61,6 +61,13 @@ class OpenCL(Backend):
             except cl.Error as error:
                 raise self.translated(error, name="the device", memory=None, is_alive=lambda: True) from error
         return OpenCLDriver(device, native)
+
+    @property
+    def language(self) -> KernelLanguage:
+        """OpenCL C; its code generator is loaded for code that is not kept."""
+        from portagpu.backends.opencl.kernel_language import OPENCL_C
+
+        return OPENCL_C
 
     def spill_remarks(self, capabilities: Capabilities) -> tuple[str, ...]:
         """An option of one vendor's compiler."""

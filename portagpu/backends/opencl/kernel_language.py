@@ -5,8 +5,5 @@ from __future__ import annotations
 from portagpu.backends.languages import KernelLanguage
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.backends.opencl.codegen.lowerings import RENDERED
-from portagpu.backends.opencl.options import options_for
 
-OPENCL_C = KernelLanguage(
-    title="OpenCL C", inspection="inspect_opencl", generate=generate, options=options_for, operations=RENDERED
-)
+OPENCL_C = KernelLanguage(title="OpenCL C", inspection="inspect_opencl", generate=generate, operations=RENDERED)

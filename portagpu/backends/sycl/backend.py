@@ -15,13 +15,14 @@ from portagpu.backends.diagnosis import DriverReport
 from portagpu.backends.driver import Driver
 from portagpu.backends.foreign import ForeignArray
 from portagpu.backends.handles import Strided
+from portagpu.backends.languages import KernelLanguage
 from portagpu.backends.sycl import announcement, discovery, dpctl_objects, driver_errors
 from portagpu.backends.sycl.driver import SyclDriver
 from portagpu.backends.sycl.handles import Device, Handle, Queue, SyclContext, known_queue
 from portagpu.backends.sycl.identity import DeviceName, listed
-from portagpu.backends.sycl.kernel_language import SYCL_CPP
 from portagpu.backends.sycl.library import Library, SyclError, library
 from portagpu.backends.sycl.memory import Memory
+from portagpu.backends.sycl.options import options_for
 from portagpu.device.rates import Rates
 from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import Discovery, UnusedDriver
@@ -35,9 +36,9 @@ class Sycl(Backend):
     name = announcement.NAME
     title = announcement.TITLE
     to_install = announcement.TO_INSTALL
-    language = SYCL_CPP
     errors: ClassVar[tuple[type[Exception], ...]] = SyclDriver.errors
     translated = staticmethod(driver_errors.translated)
+    build_options = staticmethod(options_for)
     queue_types: ClassVar[tuple[type, ...]] = (Queue, dpctl_objects.DpctlQueue)
     array_types: ClassVar[tuple[type, ...]] = (dpctl_objects.UsmArray,)
     context_types: ClassVar[tuple[type, ...]] = (SyclContext, dpctl_objects.DpctlContext)
@@ -73,6 +74,13 @@ class Sycl(Backend):
         except SyclError as error:
             raise self.translated(error, name="the device", memory=None, is_alive=lambda: True) from error
         return SyclDriver(device, loaded, native, own)
+
+    @property
+    def language(self) -> KernelLanguage:
+        """SYCL C++; its code generator is loaded for code that is not kept."""
+        from portagpu.backends.sycl.kernel_language import SYCL_CPP
+
+        return SYCL_CPP
 
     def examine(self, settings: Settings, records: Sequence[DeviceRecord], *, fresh: bool) -> DriverReport:
         """The run time, its adapters and what compiled the library for it."""

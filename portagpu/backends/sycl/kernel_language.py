@@ -5,8 +5,5 @@ from __future__ import annotations
 from portagpu.backends.languages import KernelLanguage
 from portagpu.backends.sycl.codegen.generate import generate
 from portagpu.backends.sycl.codegen.lowerings import RENDERED
-from portagpu.backends.sycl.options import options_for
 
-SYCL_CPP = KernelLanguage(
-    title="SYCL C++", inspection="inspect_sycl", generate=generate, options=options_for, operations=RENDERED
-)
+SYCL_CPP = KernelLanguage(title="SYCL C++", inspection="inspect_sycl", generate=generate, operations=RENDERED)

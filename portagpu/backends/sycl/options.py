@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portagpu.backends.languages import CompilerOptions
+from portagpu.backends.compilers import CompilerOptions
 from portagpu.backends.sycl.codegen.flags import FLAGS
 from portagpu.device.capabilities import Capabilities
 

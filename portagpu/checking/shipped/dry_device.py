@@ -15,6 +15,7 @@ import numpy as np
 from portagpu.backends.backend import Backend
 from portagpu.backends.driver import Built, Driver, HostRange
 from portagpu.backends.handles import HostBytes, Strided
+from portagpu.backends.languages import KernelLanguage
 from portagpu.backends.launches import Enqueue
 from portagpu.backends.offline import OfflineTarget
 from portagpu.backends.registry import named, register
@@ -278,7 +279,8 @@ class DryRuns(Backend):
 
     def __init__(self, target: OfflineTarget) -> None:
         real = named(target.backend)
-        self.language, self.passes = real.language, real.passes  # type: ignore[misc]  # of the class, in others
+        self.build_options, self.passes = real.build_options, real.passes  # type: ignore[misc]  # of the class, in others
+        self._language = real.language
         self._record = DeviceRecord(
             index=-1,
             name=target.title,
@@ -292,6 +294,11 @@ class DryRuns(Backend):
             remedy=None,
             backend=self.name,
         )
+
+    @property
+    def language(self) -> KernelLanguage:
+        """That of the target's own back end."""
+        return self._language
 
     def discover(self, settings: Settings, *, fresh: bool, renumber: bool) -> Discovery:
         """None that programs would see."""

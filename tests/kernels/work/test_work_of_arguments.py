@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.dispatch.code_cache import Counts
+from portagpu.dispatch.requests import Counts
 from portagpu.dispatch.work_counts import count_work
 from portagpu.errors import ArgumentTypeError, LaunchConfigError, UncountedWorkError
 
