@@ -8,7 +8,7 @@ from portagpu.device.capabilities import Capabilities
 
 
 class CompilerOptions(Protocol):
-    """What `cuda.jit` was asked for that a driver's compiler does; see `portagpu.dispatch.options.JitOptions`."""
+    """What `cuda.jit` was asked for that a driver's compiler does; see `portagpu.dispatch.code.options.JitOptions`."""
 
     @property
     def fastmath(self) -> frozenset[str]:

@@ -70,7 +70,7 @@ globals().update(_vectors)
 _LATER_BY_MODULE: dict[str, str] = {
     "cuda.kernels.reduction": "Reduce reduce",
     "ufuncs.decorators": "vectorize guvectorize",
-    "dispatch.typeof": "typeof",
+    "dispatch.arguments.typeof": "typeof",
     "cuda.shared_memory": "mapped mapped_array mapped_array_like managed_array pinned_array_like",
     "cuda.unsupported": (
         "CudaSupportError compile compile_for_current_device compile_ptx compile_ptx_for_current_device declare_device"

@@ -8,13 +8,13 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from portagpu.backends.registry import named
-from portagpu.dispatch.code_cache import code_for
+from portagpu.dispatch.arguments.signatures import check_count
+from portagpu.dispatch.arguments.type_names import argument_type
+from portagpu.dispatch.code.cache import code_for
+from portagpu.dispatch.code.requests import Request
 from portagpu.dispatch.offline import OfflineCompilation
 from portagpu.dispatch.overload import Key, Overload, SourcesBySignature, keyed, shown
-from portagpu.dispatch.requests import Request
-from portagpu.dispatch.signatures import check_count
 from portagpu.dispatch.specialisations import Specialisations
-from portagpu.dispatch.type_names import argument_type
 from portagpu.errors import ArgumentTypeError, MissingCapabilityError
 from portagpu.ir.types import ArgumentType
 from portagpu.runtime.execution.context import Context, current_context

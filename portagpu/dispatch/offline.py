@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from portagpu.backends.registry import named
 from portagpu.backends.source import KernelSource
-from portagpu.dispatch.code_cache import code_for
-from portagpu.dispatch.definition import KernelDefinition
-from portagpu.dispatch.requests import Request
-from portagpu.dispatch.type_names import argument_type
+from portagpu.dispatch.arguments.type_names import argument_type
+from portagpu.dispatch.code.cache import code_for
+from portagpu.dispatch.code.definition import KernelDefinition
+from portagpu.dispatch.code.requests import Request
 from portagpu.errors import (
     ArgumentCountError,
     BuildError,

@@ -9,10 +9,10 @@ from typing import Any
 from portagpu.backends.registry import named
 from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
-from portagpu.dispatch.code_cache import code_for
+from portagpu.dispatch.code.cache import code_for
+from portagpu.dispatch.code.requests import Request
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.kernel_axes import axes_of
-from portagpu.dispatch.requests import Request
 from portagpu.errors import KernelError, LaunchConfigError, UnsupportedError
 from portagpu.exporting.arguments import CArgument, HostArray, HostNumber, arguments_of, c_arguments_of
 from portagpu.ir.types import ArgumentType

@@ -11,12 +11,12 @@ import numpy as np
 
 from portagpu.device.capabilities import Capabilities
 from portagpu.device.ideal_device import IDEAL
-from portagpu.dispatch import dates
-from portagpu.dispatch.arguments import argument_type
+from portagpu.dispatch.arguments import dates
+from portagpu.dispatch.arguments.conversion import argument_type
+from portagpu.dispatch.arguments.signatures import check_count
 from portagpu.dispatch.decorators import jit
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.pickling import Pickled
-from portagpu.dispatch.signatures import check_count
 from portagpu.dtypes import DType
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeError, SettingsError, ShapeError
 from portagpu.ir.types import Scalar

@@ -9,7 +9,7 @@ import pytest
 from portagpu import cuda
 from portagpu.backends import registry
 from portagpu.device.ideal_device import IDEAL
-from portagpu.dispatch.lowering import lower_kernel
+from portagpu.dispatch.code.lowering import lower_kernel
 from portagpu.dtypes import FLOAT32
 from portagpu.ir.nodes import Assign, Operation, Store, Var
 from portagpu.ir.operations import INSTRUCTIONS, OPERATIONS, PER_THREAD

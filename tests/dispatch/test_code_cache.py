@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 
 from portagpu import cuda, errors, package_stamp
-from portagpu.dispatch import code_cache, lowering, requests
+from portagpu.dispatch.code import cache as code_cache
+from portagpu.dispatch.code import lowering, requests
 from portagpu.ir.types import ConstantType
 from portagpu.settings import Settings
 
@@ -577,7 +578,7 @@ def test_grids_that_wait_for_themselves(program):
 
 COUNTED = """
 import sys
-from portagpu.dispatch import lowering
+from portagpu.dispatch.code import lowering
 lowered = []
 lower_kernel = lowering.lower_kernel
 def spy(source, *args, **options):

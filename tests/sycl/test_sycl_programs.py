@@ -12,7 +12,7 @@ from portagpu import cuda, errors
 from portagpu.backends.launches import LaunchSizes
 from portagpu.backends.sycl import programs
 from portagpu.backends.sycl.options import driver_options, options_for, sycl_options
-from portagpu.dispatch.options import JitOptions
+from portagpu.dispatch.code.options import JitOptions
 from portagpu.runtime.execution.context import Context
 from portagpu.settings import Settings
 

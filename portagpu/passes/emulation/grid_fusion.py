@@ -3,7 +3,8 @@
 All blocks become one work-group: its barrier is the grid's. A work-item is one thread of one block, its number in the
 work-group tells which; shared arrays exist once for each block. A barrier of a block becomes a barrier of the grid,
 which asks more than the program says, so loops whose blocks reach it differently often go on until the last block is
-done (`portagpu.passes.lockstep`), and branches that only some blocks take are taken apart (`portagpu.passes.converge`).
+done (`portagpu.passes.emulation.lockstep`), and branches that only some blocks take are taken apart
+(`portagpu.passes.barriers.converge`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from portagpu.ir.names import DYNAMIC_SHARED_ARRAY, GRID_VOTES, WARP_FLAGS, WARP
 from portagpu.ir.nodes import Binary, BinaryOp, Constant, Expr, Node, Offset, Operation, Var
 from portagpu.ir.program import Function, GridShape, MemoryArray, Program
 from portagpu.ir.types import DYNAMIC_SHARED, INT, WARP, Pointer, Scalar, Space, element_size
-from portagpu.passes.exchange_buffers import BUFFERS
+from portagpu.passes.emulation.exchange_buffers import BUFFERS
 from portagpu.passes.rewriting import operations
 
 _WARP_OPERATIONS = EXCHANGES | {"warp_barrier"}

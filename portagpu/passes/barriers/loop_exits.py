@@ -7,7 +7,7 @@
                                    if (turn) { if (g(k)) { turn = false; gate = false; }
                                                if (turn) barrier(); }
 
-`portagpu.passes.converge` then takes the branches apart. Jumps that threads may take apart stay what they are.
+`portagpu.passes.barriers.converge` then takes the branches apart. Jumps that threads may take apart stay what they are.
 """
 
 from __future__ import annotations

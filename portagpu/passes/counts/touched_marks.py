@@ -43,8 +43,8 @@ from portagpu.ir.nodes import (
 from portagpu.ir.program import Function, Parameter, ParameterRole, Program
 from portagpu.ir.types import INT, LONG, Pointer, Scalar, Space, Type, Vector, element_size
 from portagpu.ir.walk import all_expressions, all_statements, expressions, has_effect, rebuilt
+from portagpu.passes.counts.work_counters import ADD_WORK, MARKS, TABLE, totals_parameter
 from portagpu.passes.rewriting import functions_of, handed_down, replaced
-from portagpu.passes.work_counters import ADD_WORK, MARKS, TABLE, totals_parameter
 from portagpu.source import Span
 
 READ, WRITE = 1, 2

@@ -24,8 +24,8 @@ import numpy as np
 from portagpu import notices
 from portagpu.backends.source import KernelSource
 from portagpu.backends.stored import as_data, from_data
-from portagpu.dispatch.definition import KernelDefinition
-from portagpu.dispatch.requests import Request
+from portagpu.dispatch.code.definition import KernelDefinition
+from portagpu.dispatch.code.requests import Request
 from portagpu.files import FileCache
 from portagpu.frontend.source.dependencies import Dependencies, Row, values_now
 from portagpu.frontend.source.digests import Digest
@@ -55,7 +55,7 @@ _log = logging.getLogger(__name__)
 
 
 def _new_code(kernel: KernelDefinition, request: Request, record: Dependencies | None) -> KernelSource:
-    from portagpu.dispatch.generation import new_code  # where all code is kept, the compiler is never loaded
+    from portagpu.dispatch.code.generation import new_code  # where all code is kept, the compiler is never loaded
 
     return new_code(kernel, request, record)
 

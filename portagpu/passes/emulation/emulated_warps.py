@@ -1,9 +1,9 @@
 """Warp operations on devices without CUDA's: exchanges through shared memory between barriers of the block.
 
 An emulated warp is 32 consecutive threads of a block, whatever the device has in lockstep: programs shift masks of 32
-bits by 16, 8, 4, 2 and 1. Its operations are barriers of the whole block, which `portagpu.passes.lockstep` and
-`portagpu.passes.converge` make every thread reach; threads that are not there in the Python program take part in the
-barrier, but not in the exchange: the last argument of an exchange says who is there.
+bits by 16, 8, 4, 2 and 1. Its operations are barriers of the whole block, which `portagpu.passes.emulation.lockstep`
+and `portagpu.passes.barriers.converge` make every thread reach; threads that are not there in the Python program take
+part in the barrier, but not in the exchange: the last argument of an exchange says who is there.
 
     x = warp_shfl(mask, v, lane, mode)      x = warp_shuffle(cells, flags, v, lane, mode, true)
     y = warp_all(mask, c)                   pair = warp_ballots(cells, flags, mask, c, true)
@@ -34,7 +34,7 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, VOID, Pointer, Scalar, Space
-from portagpu.passes.exchange_buffers import BUFFERS
+from portagpu.passes.emulation.exchange_buffers import BUFFERS
 from portagpu.passes.rewriting import functions_of, handed_down, operations, with_bodies
 
 UINT = Scalar(UINT32)
@@ -86,7 +86,7 @@ def _exchanged(statement: Assign, value: Operation) -> list[Stmt]:
 
 
 def _exchange(name: str, args: tuple[Expr, ...], value: Operation) -> Operation:
-    """An operation of emulated warps; `portagpu.passes.converge` replaces the last argument."""
+    """An operation of emulated warps; `portagpu.passes.barriers.converge` replaces the last argument."""
     cells = tuple(Var(name, Pointer(element, Space.SHARED), span=value.span) for name, element in _ARRAYS)
     here = Constant(True, BOOLEAN, span=value.span)
     return Operation(name, (*cells, *args, here), value.type, effect=True, span=value.span)

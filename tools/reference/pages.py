@@ -10,12 +10,12 @@ from portagpu.dialect.reference.core import HARDWARE, SECTIONS, entry_of
 from portagpu.dialect.reference.entry import ReferenceEntry
 from portagpu.frontend.arrays.attributes import ARRAY_ATTRIBUTES
 from portagpu.frontend.core.registry import INTRINSICS, METHODS, NUMBER_METHODS
-from tools import host_names, python_functions
 from tools.docstrings import escaped, table
 from tools.entries import joined
-from tools.lowered import lower
-from tools.profiles import WITHOUT
-from tools.samples import cell, lowerings, samples
+from tools.reference import host_names, python_functions
+from tools.reference.lowered import lower
+from tools.reference.profiles import WITHOUT
+from tools.reference.samples import cell, lowerings, samples
 
 FRESH = (
     "This page is made from the package's own tables: `python -m tools.documents` writes it, and a test fails when it\n"

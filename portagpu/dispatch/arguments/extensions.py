@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from portagpu.dispatch.typeof import typeof
+from portagpu.dispatch.arguments.typeof import typeof
 from portagpu.errors import PortaGPUError
 from portagpu.runtime.execution.stream import Stream
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from portagpu.device.ideal_device import IDEAL
-from portagpu.dispatch.definition import KernelDefinition
-from portagpu.dispatch.type_names import argument_type
+from portagpu.dispatch.arguments.type_names import argument_type
+from portagpu.dispatch.code.definition import KernelDefinition
 from portagpu.errors import KernelError, KernelTypeError, UnsupportedError
 from portagpu.types import Signature
 

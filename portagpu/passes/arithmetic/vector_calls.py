@@ -12,8 +12,8 @@ from portagpu.ir.nodes import Binary, BinaryOp, CallFunction, Cast, Constant, Ex
 from portagpu.ir.program import Function, Program
 from portagpu.ir.types import Scalar, Vector
 from portagpu.ir.walk import rebuilt
-from portagpu.passes.lane_values import Shape
-from portagpu.passes.lanes import Copies
+from portagpu.passes.arithmetic.lane_values import Shape
+from portagpu.passes.arithmetic.lanes import Copies
 from portagpu.passes.rewriting import replaced
 
 

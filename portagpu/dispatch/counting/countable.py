@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from portagpu.dispatch.code.requests import Counts
 from portagpu.dispatch.overload import Overload
-from portagpu.dispatch.requests import Counts
 from portagpu.frontend.source.capture import FunctionSource
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context

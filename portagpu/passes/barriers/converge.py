@@ -55,10 +55,10 @@ from portagpu.ir.nodes import (
 from portagpu.ir.program import Function, Parameter, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, VOID, Scalar
 from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
-from portagpu.passes.control import control_slots, unassigned_slots
-from portagpu.passes.early_returns import divides, leaves_early, strip
-from portagpu.passes.guards import Guard, Level
-from portagpu.passes.loop_exits import gated, without_exits
+from portagpu.passes.barriers.control import control_slots, unassigned_slots
+from portagpu.passes.barriers.early_returns import divides, leaves_early, strip
+from portagpu.passes.barriers.guards import Guard, Level
+from portagpu.passes.barriers.loop_exits import gated, without_exits
 
 # hidden parameters of a device function: whether this thread, and whether any thread of the block, takes part in a call
 _ACTIVE, _OPEN = own("active"), own("open")

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.dispatch.argument_copies import copied, end_of
-from portagpu.dispatch.countable import Countable
+from portagpu.dispatch.arguments.copies import copied, end_of
+from portagpu.dispatch.code.requests import Counts
+from portagpu.dispatch.counting.countable import Countable
+from portagpu.dispatch.counting.work import Touched, Traffic, Work
 from portagpu.dispatch.overload import Overload
-from portagpu.dispatch.requests import Counts
-from portagpu.dispatch.work import Touched, Traffic, Work
 from portagpu.errors import UncountedWorkError
 from portagpu.ir.analysis.work import ACCESSES, ARITHMETIC
 from portagpu.ir.program import ParameterRole
-from portagpu.passes.work_counters import HEAD, ROWS
+from portagpu.passes.counts.work_counters import HEAD, ROWS
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context, context_of
@@ -128,7 +128,7 @@ def _argument(prepared: tuple[Any, ...], path: tuple[int, ...]) -> DeviceNDArray
 
 
 def _table(arrays: list[DeviceNDArray], granule: int) -> tuple[np.ndarray[Any, Any], int]:
-    """The table that `portagpu.passes.touched_marks` describes, and how many marks there are of a kind.
+    """The table that `portagpu.passes.counts.touched_marks` describes, and how many marks there are of a kind.
 
     Arrays in one memory share its marks.
     """

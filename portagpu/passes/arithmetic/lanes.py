@@ -43,7 +43,7 @@ from portagpu.ir.nodes import (
 from portagpu.ir.program import Function
 from portagpu.ir.types import BOOLEAN, Scalar, Type, Vector, in_memory
 from portagpu.ir.walk import all_expressions, all_statements, rebuilt
-from portagpu.passes.lane_values import (
+from portagpu.passes.arithmetic.lane_values import (
     Lanes,
     NotElementwise,
     Shape,

@@ -8,7 +8,7 @@ done before only walk along:
         x = shuffle(x)   any = vote(go)
                          while (any) { if (go) { x = shuffle(x); }  if (go) go = condition;  any = vote(go); }
 
-`portagpu.passes.converge` then takes the ``if (go)`` around the exchange apart.
+`portagpu.passes.barriers.converge` then takes the ``if (go)`` around the exchange apart.
 """
 
 from __future__ import annotations

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 from portagpu.backends.source import KernelSource
-from portagpu.dispatch.definition import KernelDefinition
-from portagpu.dispatch.requests import Request
+from portagpu.dispatch.code.definition import KernelDefinition
+from portagpu.dispatch.code.requests import Request
 from portagpu.frontend.source.dependencies import Dependencies
 from portagpu.ir.verify import verify
-from portagpu.passes.counting import counting
+from portagpu.passes.counts.counting import counting
 from portagpu.passes.pipeline import PIPELINE
 
 

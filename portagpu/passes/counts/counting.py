@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from portagpu.passes.counts.touched_marks import touched_marks
+from portagpu.passes.counts.work_counters import work_counters
 from portagpu.passes.pipeline import Pass, ordered
-from portagpu.passes.touched_marks import touched_marks
-from portagpu.passes.work_counters import work_counters
 
 WORK_COUNTERS = Pass(
     name="work_counters",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from portagpu.device.capabilities import Capabilities
-from portagpu.dispatch.options import JitOptions
+from portagpu.dispatch.code.options import JitOptions
 from portagpu.frontend.source.callables import PythonFunction
 from portagpu.frontend.source.capture import FunctionSource, capture
 from portagpu.frontend.source.dependencies import Dependencies
@@ -80,7 +80,7 @@ class KernelDefinition(PythonFunction):
 
         ``dependencies`` records what else it depends on.
         """
-        from portagpu.dispatch.lowering import lower_kernel  # the compiler, for kernels whose code is not kept
+        from portagpu.dispatch.code.lowering import lower_kernel  # the compiler, for kernels whose code is not kept
 
         return lower_kernel(
             self.source,

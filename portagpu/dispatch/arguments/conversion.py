@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import dtypes
-from portagpu.dispatch.dates import stored
+from portagpu.dispatch.arguments.dates import stored
 from portagpu.dtypes import BOOL, UINT64
 from portagpu.errors import ArgumentTypeError, DTypeError, with_article
 from portagpu.frontend.source.callables import DeviceCallable

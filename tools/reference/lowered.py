@@ -17,7 +17,7 @@ from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
-from portagpu.dispatch.lowering import lower_kernel
+from portagpu.dispatch.code.lowering import lower_kernel
 from portagpu.dtypes import FLOAT64
 from portagpu.errors import KernelError
 from portagpu.ir.types import ArgumentType, ArrayType, Layout, Scalar

@@ -8,9 +8,9 @@ from typing import Any
 from portagpu.dtypes import COMPLEX64, FLOAT32, INT32
 from portagpu.frontend.core.registry import TABLE
 from portagpu.ir.types import ArgumentType, ArrayType, Layout, Scalar
-from tools.lowered import lower
-from tools.profiles import CPU
-from tools.samples import shown
+from tools.reference.lowered import lower
+from tools.reference.profiles import CPU
+from tools.reference.samples import shown
 
 _NUMBERS: dict[str, ArgumentType] = {
     "float32": Scalar(FLOAT32),

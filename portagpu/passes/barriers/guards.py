@@ -1,4 +1,4 @@
-"""Flags of the threads that take part in what follows, for `portagpu.passes.converge`."""
+"""Flags of the threads that take part in what follows, for `portagpu.passes.barriers.converge`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The barrier of a grid: through cells in global memory where its blocks run at the same time, else the block's.
 
-Elsewhere a launch has one block, or all blocks become one (`portagpu.passes.grid_fusion`).
+Elsewhere a launch has one block, or all blocks become one (`portagpu.passes.emulation.grid_fusion`).
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from portagpu import dtypes
 from portagpu.dialect.reference.entry import ReferenceEntry
 from portagpu.ir.types import ArgumentType, ArrayType, Layout, Scalar
-from tools.lowered import Lowered, lower
-from tools.profiles import PROFILES
+from tools.reference.lowered import Lowered, lower
+from tools.reference.profiles import PROFILES
 
 _ROWS = {row.name: row for row in dtypes.ALL}
 
@@ -111,14 +111,16 @@ def _argument(name: str, kind: str, label: str, default: str) -> tuple[str, Argu
     """Text of an argument, and its type where it is one of the kernel's."""
     if default:
         if kind not in _DEFAULTS:
-            raise LookupError(f"tools/samples.py has no value for an optional {kind!r}: add one to _DEFAULTS")
+            raise LookupError(f"tools/reference/samples.py has no value for an optional {kind!r}: add one to _DEFAULTS")
         return _DEFAULTS[kind], None
     if kind == "element":
         return name, Scalar(_ROWS[label])
     if kind.startswith(_CONVERTED):
         return name, Scalar(_ROWS[kind.removeprefix(_CONVERTED)])
     if kind not in _KINDS:
-        raise LookupError(f"tools/samples.py has no row for a parameter that takes {kind!r}: add one to _KINDS")
+        raise LookupError(
+            f"tools/reference/samples.py has no row for a parameter that takes {kind!r}: add one to _KINDS"
+        )
     choices = _KINDS[kind]
     if isinstance(choices, str):
         return choices, None
