@@ -15,16 +15,16 @@ INTERFACE = "__cuda_array_interface__"
 NEVER_ARRAYS = (np.ndarray, np.generic, bool, int, float, complex, str, bytes, tuple, list, dict, type(None))
 """Types whose own instances need no look."""
 _OURS = "portagpu"
+_never: set[type] = set(NEVER_ARRAYS)  # and subclasses that were looked at
 
 
 def may_own(value: Any) -> bool:
     """Arrays of other libraries that tell by DLPack or the CUDA Array Interface where their memory is."""
     kind = type(value)
-    if (
-        kind in NEVER_ARRAYS
-        or isinstance(value, type | np.ndarray | np.generic)
-        or kind.__module__.partition(".")[0] == _OURS
-    ):
+    if kind in _never:
+        return False
+    if issubclass(kind, type | np.ndarray | np.generic) or kind.__module__.partition(".")[0] == _OURS:
+        _never.add(kind)
         return False
     if hasattr(kind, "__dlpack_device__") or hasattr(kind, INTERFACE):
         return True
