@@ -196,6 +196,10 @@ class Driver(ABC):
         spans = sorted([(memory.address + offset, memory.address + memory.size) for memory, offset in places])
         return any(first[1] > second[0] for first, second in pairwise(spans))
 
+    def alias(self, memory: Any) -> Any:
+        """Memory in the same place that keeps nothing alive. Only where `knows_addresses`."""
+        raise NotImplementedError
+
     def pointer(self, memory: Any) -> int | None:
         """The address that libraries of the same interface use the memory by; None where there are no addresses."""
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -88,13 +88,32 @@ class ForeignObjects:
         sooner than `parts`; None for other values, and for arrays that `parts` has to look at."""
         return None
 
-    def described(self, desc: Any) -> ForeignArray | None:
-        """What a CUDA Array Interface describes; None where its memory is none that the back end can use."""
+    def identifier(self, kind: type) -> Callable[[Any], Hashable | None]:
+        """`identity` of values of a type of which it knew one."""
+        return self.identity
+
+    def described(self, desc: Any, stream: int | None = None) -> ForeignArray | None:
+        """What a CUDA Array Interface describes; None where its memory is none that the back end can use.
+
+        ``stream``: the handle of the stream that its owner has the memory used in, for one that lives as long as the
+        process.
+        """
+        return None
+
+    def room_at(self, address: int) -> int | None:
+        """Bytes from an address that `described` takes to the end of its memory; None for other addresses."""
         return None
 
     def empty_like(self, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """A new array of the library of an array of `array_types`, in the same place; None where there are none."""
         return None
+
+    def maker(
+        self, like: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> Callable[[Any], tuple[Any, Hashable | None]]:
+        """What makes new arrays as `empty_like` does, for arrays that are like one, again and again; with the new one's
+        `identity`, or None where that is not known sooner."""
+        return lambda other: (self.empty_like(other, shape, dtype), None)
 
     def interface(self, name: str, queue: Any, view: Strided) -> Any:
         """The value of one of `interfaces` for a device array; ``queue`` is its stream's."""

@@ -6,7 +6,7 @@ loaded when something of theirs is asked for; `register` makes another one known
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, cast
 
 from portagpu.backends.announced import Announced
@@ -48,10 +48,13 @@ class _Foreign:
 
 
 foreign = _Foreign()
+_identifiers: dict[type, Callable[[Any], Hashable | None]] = {}  # of types of which there were arrays on a device
 
 
 def _renew() -> None:
     known = sources.registered()
+    _identifiers.clear()
+    _identifiers.update(dict.fromkeys(cuda.NEVER_ARRAYS, _no_identity))
     foreign.unloaded = tuple(one for one in known if isinstance(one, Announced) and one.loaded is None)
     foreign.arrays, foreign.memories, foreign.queues = map(_types, ("array_types", "memory_types", "queue_types"))
     foreign.owners = tuple(
@@ -145,16 +148,29 @@ def parts_of(value: Any) -> ForeignArray | None:
 
 def identity(value: Any) -> Hashable | None:
     """What tells another library's array from others; None for what is none, or has to be looked at each time."""
+    known = _identifiers.get(type(value))
+    if known is not None:
+        return known(value)
     for one, _ in foreign.owners:
         found = one.identity(value)
         if found is not None:
+            _identifiers[type(value)] = one.identifier(type(value))
             return found
     return None
 
 
-def described(desc: Any) -> ForeignArray | None:
-    """What a CUDA Array Interface describes, where a back end can use its memory."""
-    return next((found for one in registered() if (found := one.described(desc)) is not None), None)
+def _no_identity(value: Any) -> None:
+    return None
+
+
+def room_at(address: int) -> int | None:
+    """Bytes from an address to the end of its memory, where a back end can use that."""
+    return next((found for one in registered() if (found := one.room_at(address)) is not None), None)
+
+
+def described(desc: Any, stream: int | None = None) -> ForeignArray | None:
+    """What a CUDA Array Interface describes, where a back end can use its memory; see `Backend.described`."""
+    return next((found for one in registered() if (found := one.described(desc, stream)) is not None), None)
 
 
 for _announcement in (opencl, sycl, cuda):

@@ -32,6 +32,7 @@ from portagpu.frontend.source.callables import undecorated
 from portagpu.frontend.source.capture import signature_of
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import count
+from portagpu.runtime.arrays.foreign_views import borrowed_view
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.host_arguments import HostWork
@@ -152,9 +153,7 @@ class Dispatcher(Inspection, Generic[P, R]):
         def launch(*args: P.args, **kwargs: P.kwargs) -> None:
             if tasks == 0:
                 return
-            is_foreign_memory = any(isinstance(a, foreign.arrays) for a in args)  # where it is, the launch will be
-            context: Any = place(args, None)[0].context if is_foreign_memory else current_context()
-            caps = context.capabilities
+            caps = _where(args).capabilities
             threads = block or min(256, caps.max_work_group_size, caps.max_work_item_sizes[0])
             self[-(-tasks // threads), threads, stream, sharedmem](*args, **kwargs)
 
@@ -305,6 +304,16 @@ def _help(function: Callable[..., Any], device: bool) -> str:
             f"or {name}.forall(threads)({given})."
         )
     return f"{own}\n\n{use}".strip()
+
+
+def _where(args: tuple[Any, ...]) -> Context:
+    """The context of a launch without a stream: other libraries' arrays say which, else it is the current one."""
+    for value in args:
+        view = borrowed_view(value)
+        if view is not None:  # quicker than to look at all
+            return view.context
+    found: Any = place(args, None)[0].context if any(isinstance(a, foreign.arrays) for a in args) else None
+    return found or current_context()
 
 
 def _are_ints(config: Any) -> bool:

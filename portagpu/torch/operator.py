@@ -148,9 +148,13 @@ def _define(declaration: Declaration) -> torch.library.CustomOpDef:
 
 def _run(declaration: Declaration, *args: Any, **kwargs: Any) -> Any:
     """The operator below autograd, with tensors that have memory."""
-    values = {name: _plain(value) for name, value in declaration.bind(args, kwargs).items()}
+    values = declaration.bind(args, kwargs)
+    for name, value in values.items():
+        if isinstance(value, torch.Tensor | list):
+            values[name] = _plain(value)
     results = make_results(declaration, values)
-    values.update((name, _with_axes(t)) for name, t in results.items())
+    for name, tensor in results.items():
+        values[name] = _with_axes(tensor)
     lending = lending_of(values.values())
     if lending is None:
         declaration.launch(values)

@@ -162,6 +162,7 @@ def test_transposes(device):
         transpose(x)
 
 
+@pytest.mark.opencl
 def test_streams_of_foreign_addresses(device):
     context = cuda.current_context()
     queue = cl.CommandQueue(context.cl_context, context.device.cl_device)

@@ -129,6 +129,8 @@ def test_named_streams(device):
     own = cuda.per_thread_default_stream()
     assert own is cuda.per_thread_default_stream()
     assert own is not cuda.default_stream()
+    if device.backend != "opencl":
+        return
     queue = cl.CommandQueue(cuda.current_context().cl_context)
     for handle in (queue, queue.int_ptr):
         stream = cuda.external_stream(handle)

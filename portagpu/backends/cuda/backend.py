@@ -6,19 +6,30 @@ CUDA's driver, on memory and streams that torch, CuPy, JAX and others share.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from portagpu.backends.backend import Backend
 from portagpu.backends.cuda import announcement, cards, driver_errors
-from portagpu.backends.cuda.arrays import CudaArray, Found, described, identity_of, ordinal_of, pointer_of, reader_of
+from portagpu.backends.cuda.arrays import (
+    LIVES,
+    CudaArray,
+    Found,
+    described,
+    identifier_of,
+    identity_of,
+    ordinal_of,
+    pointer_of,
+    reader_of,
+    room_at,
+)
 from portagpu.backends.cuda.driver import CudaDriver
 from portagpu.backends.cuda.handles import Queue, stream_at
 from portagpu.backends.cuda.library import CudaError
 from portagpu.backends.cuda.memory import Memory
-from portagpu.backends.cuda.primary import Primary, primary
+from portagpu.backends.cuda.primary import PROMISED, Primary, primary, primary_of
 from portagpu.backends.driver import Driver
 from portagpu.backends.foreign import ForeignArray
 from portagpu.backends.languages import KernelLanguage
@@ -104,12 +115,12 @@ class Cuda(Backend):
         return int(device)
 
     def queue_at(self, address: Any) -> Any:
-        """The stream with a handle of CUDA's, on the card that is current."""
+        """The stream with a handle of CUDA's; a default stream is the current card's."""
         if type(address) is not int or address < 0:
             raise ArgumentTypeError(
                 f"external_stream takes a stream's handle, not {address!r}", hint="pass stream.cuda_stream, or its like"
             )
-        return stream_at(primary(0), address)
+        return stream_at(primary_of(address), address, PROMISED)
 
     def parts(self, array: Any) -> ForeignArray:
         """What another library's array on a card consists of."""
@@ -124,14 +135,33 @@ class Cuda(Backend):
         """As quickly as the array's library tells."""
         return identity_of(value)
 
-    def described(self, desc: Any) -> ForeignArray | None:
+    def identifier(self, kind: type) -> Callable[[Any], Hashable | None]:
+        """Of the reader of the type."""
+        return identifier_of(kind) or self.identity
+
+    def described(self, desc: Any, stream: int | None = None) -> ForeignArray | None:
         """Of memory of a card."""
-        return None if ordinal_of(pointer_of(desc)) is None else _parts(desc, described(desc))
+        if ordinal_of(pointer_of(desc)) is None:
+            return None
+        found = described(desc)
+        return _parts(desc, found if stream is None else found._replace(stream=stream, keeper=LIVES))
+
+    def room_at(self, address: int) -> int | None:
+        """Of memory of a card."""
+        return room_at(address)
 
     def empty_like(self, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """A new array of the array's library, on its card; None where its arrays cannot be written."""
         reader = reader_of(array)
         return None if reader is None else reader.empty(array, shape, dtype)
+
+    def maker(
+        self, like: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> Callable[[Any], tuple[Any, Hashable | None]]:
+        """Of the reader of the array's library."""
+        reader = reader_of(like)
+        made = None if reader is None else reader.maker(like, shape, dtype)
+        return made or super().maker(like, shape, dtype)
 
 
 def _read(array: Any) -> Found:

@@ -75,7 +75,7 @@ class Program:
 
     def __del__(self) -> None:
         if hasattr(self, "handle"):
-            self.primary.forget("ModuleUnload", self.handle)
+            self.primary.leave("ModuleUnload", self.handle)
 
 
 class Kernel:

@@ -158,6 +158,10 @@ class SyclDriver(Driver):
             self.queue().copy(made.address, address_of(host), host.nbytes).wait()
         return made
 
+    def alias(self, memory: Any) -> Any:
+        """An address alone."""
+        return Memory(memory.address, memory.size)
+
     def part(self, memory: Any, offset: int, nbytes: int) -> Any:
         """An address in the memory."""
         return memory.part(offset, nbytes)
