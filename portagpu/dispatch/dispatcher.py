@@ -11,16 +11,16 @@ import numpy as np
 
 from portagpu import types
 from portagpu.backends.registry import foreign
-from portagpu.dispatch import arguments
-from portagpu.dispatch.dates import check_units
-from portagpu.dispatch.early_check import check_text
+from portagpu.dispatch.arguments import conversion
+from portagpu.dispatch.arguments.dates import check_units
+from portagpu.dispatch.arguments.signatures import check_count, check_result, convert_arguments
+from portagpu.dispatch.arguments.typeof import typeof
+from portagpu.dispatch.code.early_check import check_text
+from portagpu.dispatch.code.options import JitOptions
 from portagpu.dispatch.inspection import Inspection
 from portagpu.dispatch.launcher import Configured
-from portagpu.dispatch.options import JitOptions
 from portagpu.dispatch.pickling import Named, fill, reduced
-from portagpu.dispatch.signatures import check_count, check_result, convert_arguments
 from portagpu.dispatch.type_variables import P, R
-from portagpu.dispatch.typeof import typeof
 from portagpu.errors import (
     ArgumentCountError,
     DeviceFunctionLaunchError,
@@ -240,7 +240,7 @@ class Dispatcher(Inspection, Generic[P, R]):
                 made.append(value)
                 continue
             if id(value) not in known:
-                known[id(value)] = arguments.adopted(value, name)
+                known[id(value)] = conversion.adopted(value, name)
             made.append(known[id(value)])
         return tuple(made)
 
@@ -256,12 +256,12 @@ class Dispatcher(Inspection, Generic[P, R]):
             if type(value) is DeviceNDArray and value.context is context and name not in constexpr:
                 prepared.append(value)
             elif name in constexpr:
-                arguments.check_hashable(name, value)
+                conversion.check_hashable(name, value)
                 prepared.append(value)
             elif id(value) in hosts:
                 prepared.append(hosts[id(value)])
             else:
-                prepared.append(arguments.prepare(value, name, context, stream, work))
+                prepared.append(conversion.prepare(value, name, context, stream, work))
                 if isinstance(value, np.ndarray | np.void):
                     hosts[id(value)] = prepared[-1]
         return tuple(prepared)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.backends.registry import foreign
-from portagpu.dispatch.arguments import is_device_function, same_constant
+from portagpu.dispatch.arguments.conversion import is_device_function, same_constant
 from portagpu.dispatch.overload import Overload
 from portagpu.errors import PortaGPUError
 from portagpu.runtime.arrays.array import DeviceNDArray, DeviceRecord

@@ -9,7 +9,8 @@ from typing import Any
 from portagpu.backends.registry import named
 from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
-from portagpu.dispatch.code_cache import Request, code_for
+from portagpu.dispatch.code.cache import code_for
+from portagpu.dispatch.code.requests import Request
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.kernel_axes import axes_of
 from portagpu.errors import KernelError, LaunchConfigError, UnsupportedError

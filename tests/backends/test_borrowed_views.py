@@ -10,7 +10,8 @@ import tiny
 
 from portagpu import cuda
 from portagpu.backends import registry
-from portagpu.backends.base import ForeignArray, HostRange
+from portagpu.backends.driver import HostRange
+from portagpu.backends.foreign import ForeignArray
 from portagpu.errors import ArgumentTypeError
 from portagpu.runtime.arrays.foreign_views import borrowed_view, foreign_view
 from portagpu.runtime.execution.context import Context

@@ -10,6 +10,7 @@ import pytest
 
 import portagpu
 from portagpu.backends.cuda import dlpack, library
+from portagpu.backends.cuda.announcement import may_own, never
 from portagpu.backends.cuda.arrays import CudaArray, Lying, reader_of
 from portagpu.backends.cuda.kernels import LocalMemory, _chosen, _places
 from portagpu.backends.cuda.memory import Memory
@@ -76,6 +77,20 @@ def test_how_arrays_lie():
 @pytest.mark.parametrize("value", [None, 3, "x", np.zeros(3), (1, 2), object()])
 def test_what_is_no_array_on_a_card(value):
     assert reader_of(value) is None and not isinstance(value, CudaArray)
+
+
+def test_scalars_of_numpy_are_asked_for_nothing():
+    asked = []
+
+    class Scalar(np.float32):
+        def __getattr__(self, name):
+            asked.append(name)
+            raise AttributeError(name)
+
+    for value in (Scalar(1), np.int16(1), np.zeros(2).view(np.recarray), int, portagpu.cuda.grid):
+        for _ in range(2):
+            assert not may_own(value) and reader_of(value) is None
+    assert {Scalar, np.int16, np.recarray} <= never and not asked
 
 
 # machines without a card --------------------------------------------------------------------------------------------

@@ -14,12 +14,12 @@ import pytest
 from portagpu import cuda
 from portagpu.backends import registry
 from portagpu.device.capabilities import DeviceType
-from portagpu.dispatch.lowering import lower_kernel
+from portagpu.dispatch.code.lowering import lower_kernel
 from portagpu.dtypes import BFLOAT16, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT16, INT32, UINT32
 from portagpu.ir.types import PYFLOAT, PYINT, ArrayType, ConstantType, Layout, Scalar, TupleType
 from portagpu.ir.verify import verify
 from portagpu.types.record_layout import Record
-from tools.profiles import CPU
+from tools.reference.profiles import CPU
 
 HERE = Path(__file__).parent
 UPDATE = os.environ.get("PORTAGPU_UPDATE_GOLDEN") == "1"

@@ -19,18 +19,16 @@ import numpy as np
 
 from portagpu.backends.cuda import dlpack
 from portagpu.backends.cuda import library as cu
+from portagpu.backends.cuda.announcement import INTERFACE, OURS, has_no_arrays, never
 from portagpu.backends.cuda.library import CudaError
 from portagpu.backends.cuda.primary import primary
 from portagpu.dtypes import BFLOAT16
 from portagpu.errors import ArgumentTypeError, MaskedArrayError
 
-INTERFACE = "__cuda_array_interface__"
 _VERSION = 3  # of the interface
 _ORDINAL = 9  # attribute of pointers
-_OWN = "portagpu"
 _MOST_ALIKE = 4096  # ways in which tensors lie that are remembered
 LIVES = True  # keeps a stream that lives as long as the process, as torch's own do
-_NEVER = (np.ndarray, np.generic, bool, int, float, complex, str, bytes, tuple, list, dict, type(None))
 
 
 class Lying:
@@ -323,27 +321,29 @@ _readers: dict[type, Reader] = {}  # of libraries' own types
 def reader_of(value: Any) -> Reader | None:
     """What reads a value that is an array in a card's memory; None for all others."""
     kind = type(value)
-    if kind in _NEVER:
+    if kind in never:
         return None
     reader = _readers.get(kind)
     if reader is None:
+        if has_no_arrays(kind):
+            return None
         reader = _of_kind(kind)
         if reader is None:
-            return _interface if not isinstance(value, type | np.ndarray) and _interface.holds(value) else None
+            return _interface if _interface.holds(value) else None
     return reader if reader.holds(value) else None
 
 
 def _of_kind(kind: type) -> Reader | None:
     for base in kind.__mro__:
         library = base.__module__.partition(".")[0]
-        if library == _OWN:
+        if library == OURS:
             _readers[kind] = found = _same(_Own)
             return found
         made = _OF_LIBRARIES.get((library, base.__name__))
         if made is not None:
             found = _readers[kind] = _same(made)
             return found
-    if issubclass(kind, np.ndarray) or not cu.is_there():
+    if not cu.is_there():
         return None
     if hasattr(kind, INTERFACE) and not hasattr(kind, "__dlpack_device__"):
         return _interface

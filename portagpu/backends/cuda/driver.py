@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from portagpu.backends.base import Allocator, Backend, Built, Driver, Enqueue, HostBytes, HostRange, Strided
 from portagpu.backends.cuda import dlpack
 from portagpu.backends.cuda import library as cu
 from portagpu.backends.cuda.compiling import compiled
 from portagpu.backends.cuda.graphs import Graph
 from portagpu.backends.cuda.handles import Event, Queue, stream_at
 from portagpu.backends.cuda.kernels import Kernel, LocalMemory, Program, enqueue_on
+from portagpu.backends.cuda.library import CudaError
 from portagpu.backends.cuda.memory import Block, Heap, Memory, PageLocked, Part, address_of
 from portagpu.backends.cuda.primary import Primary
+from portagpu.backends.driver import Built, Driver, HostRange
+from portagpu.backends.handles import Allocator, HostBytes, Strided
+from portagpu.backends.launches import Enqueue
 from portagpu.backends.opencl.copying import strided_copy
 from portagpu.device.record import DeviceRecord
 from portagpu.errors import MemoryNotSharedError
@@ -25,14 +28,15 @@ _NO_ORDER = -1  # a consumer's stream, in DLPack, that waits for nothing
 
 
 class CudaDriver(Driver):
-    """See `portagpu.backends.base.Driver`. Queues are streams, memory is addresses that CUDA's libraries share."""
+    """See `portagpu.backends.driver.Driver`. Queues are streams, memory is addresses that CUDA's libraries share."""
 
+    errors: ClassVar[tuple[type[Exception], ...]] = (CudaError,)
     always_measures = True
     knows_addresses = shares_addresses = True
 
-    def __init__(self, backend: Backend, device: DeviceRecord, primary: Primary) -> None:
+    def __init__(self, device: DeviceRecord, primary: Primary) -> None:
         assert device.capabilities is not None
-        self.backend, self.device = backend, device
+        self.device = device
         self._ordinal: int = device.native
         self._primary: Primary = primary
         self._native: Primary | None = primary

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.backends.base import HostBytes
 from portagpu.backends.cuda import library as cu
 from portagpu.backends.cuda.handles import Mark
 from portagpu.backends.cuda.library import CudaError
 from portagpu.backends.cuda.primary import Primary
+from portagpu.backends.handles import HostBytes
 
 _UNIT = 512  # bytes: what allocations are multiples of, so that they are aligned as CUDA's are
 _STEPS = 8  # sizes of blocks between two powers of two

@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.backends.base import ForeignArray, Strided
+from portagpu.backends.foreign import ForeignArray
+from portagpu.backends.handles import Strided
+from portagpu.backends.sycl.announcement import INTERFACE
 from portagpu.backends.sycl.handles import Device, Event, Queue, SyclContext
 from portagpu.backends.sycl.library import Library
 from portagpu.backends.sycl.memory import Memory
-from portagpu.backends.sycl.usm_interface import INTERFACE, interface, layout
+from portagpu.backends.sycl.usm_interface import interface, layout
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError
 
 _OURS = "portagpu"

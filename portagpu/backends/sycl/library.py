@@ -7,7 +7,8 @@ import threading
 from enum import Enum
 from typing import Any
 
-from portagpu.backends.sycl.drivers.installed import INSTALL, adapt_environment, find_runtime
+from portagpu.backends.sycl.announcement import INSTALL
+from portagpu.backends.sycl.drivers.installed import adapt_environment, find_runtime
 from portagpu.backends.sycl.shim_build import shim_library
 from portagpu.errors import DeviceSelectionError, DriverError
 from portagpu.settings import Settings

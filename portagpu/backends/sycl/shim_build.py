@@ -11,7 +11,8 @@ import threading
 from pathlib import Path
 
 from portagpu import notices
-from portagpu.backends.sycl.drivers.installed import INSTALL, SyclRuntime
+from portagpu.backends.sycl.announcement import INSTALL
+from portagpu.backends.sycl.drivers.installed import SyclRuntime
 from portagpu.backends.temporary_folders import remove_at_exit
 from portagpu.errors import BuildError, MissingCompilerError
 from portagpu.private_files import read_private, write_private

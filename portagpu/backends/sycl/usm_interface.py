@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portagpu.backends.sycl.announcement import INTERFACE
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError
 
-INTERFACE = "__sycl_usm_array_interface__"
+
 _NEEDED = frozenset({"data", "shape", "typestr", "syclobj"})
 _KINDS = "biufc"  # of numbers
 _MOST_AXES = 64

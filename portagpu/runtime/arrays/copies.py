@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.backends.base import Completion, Driver
+from portagpu.backends.driver import Driver
+from portagpu.backends.handles import Completion
 from portagpu.backends.registry import foreign
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.arrays.staged_copies import pays, staging

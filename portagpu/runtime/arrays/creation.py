@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from portagpu.backends.base import Memory
+from portagpu.backends.handles import Memory
 from portagpu.backends.registry import described, foreign, room_at
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, ShapeError
 from portagpu.runtime.arrays import numpy_dispatch

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Hashable
 from typing import Any
 
-from portagpu.backends.base import ForeignArray
+from portagpu.backends.foreign import ForeignArray
 from portagpu.backends.registry import identity, owner_of, parts_of
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.factory import facts_of, with_facts

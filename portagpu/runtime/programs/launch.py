@@ -10,11 +10,12 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portagpu.backends.base import Backend, KernelObject, LaunchSizes
+from portagpu.backends.handles import KernelObject
+from portagpu.backends.launches import LaunchSizes
 from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL
@@ -27,6 +28,9 @@ from portagpu.runtime.execution.recorder import Launch, active
 from portagpu.runtime.execution.weak_registry import of_threads
 from portagpu.runtime.programs.build import build
 from portagpu.runtime.programs.hang_watch import watch
+
+if TYPE_CHECKING:
+    from portagpu.backends.backend import Backend
 
 Extent = tuple[int, int, int]
 Tokens = tuple[Any, ...]
@@ -462,8 +466,8 @@ def locate(error: BuildError, kernel_source: KernelSource, backend: Backend) -> 
     result = BuildError(
         message,
         span=span,
-        hint=f"kernel.{backend.inspection}() shows the {backend.language}; if the Python code is right, please report"
-        " this as a bug",
+        hint=f"kernel.{backend.language.inspection}() shows the {backend.language.title}; if the Python code is right,"
+        " please report this as a bug",
         notes=[line for line in error.log.splitlines() if line.strip()][:6],
     )
     result.log, result.opencl_source = error.log, error.opencl_source
