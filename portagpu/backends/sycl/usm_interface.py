@@ -15,7 +15,6 @@ import numpy as np
 from portagpu.backends.sycl.announcement import INTERFACE
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError
 
-
 _NEEDED = frozenset({"data", "shape", "typestr", "syclobj"})
 _KINDS = "biufc"  # of numbers
 _MOST_AXES = 64
