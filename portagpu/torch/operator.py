@@ -55,9 +55,23 @@ class Op:
         except RuntimeError as error:
             if is_refusal(error):  # once for each level of a transform: not worth a look at every call
                 return self._transformable(*args, **kwargs)
-            if str(error).startswith(f"{self.name}() "):
-                raise OperatorError(str(error), hint=f"it takes {self._overload._schema}") from None
-            raise
+            found = self._explained(str(error))
+            if found is None:
+                raise
+            raise found from None
+
+    def _explained(self, text: str) -> OperatorError | None:
+        """Our error for one of torch's with this text; None for those of others."""
+        if text.startswith(f"{self.name}() "):
+            return OperatorError(text, hint=f"it takes {self._overload._schema}")
+        if text.startswith(f"Could not run '{self.name}'"):
+            return OperatorError(text.partition(". ")[0], hint="pass dense tensors in the memory of one device")
+        if text.startswith(f"{self.name.split('::')[1]} (with implementation") and "may not alias" in text:
+            return OperatorError(
+                f"{self.name}: a result shares its memory with an input, or with another result",
+                hint="make new tensors, as torch.empty_like(x) and x.new_empty(...) do, or name the input in `mutates`",
+            )
+        return None
 
     @overload
     def backward(self, function: Callable[..., None], /) -> Op: ...

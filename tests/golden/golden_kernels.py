@@ -44,3 +44,18 @@ def effects(counts, sums, x):
         cuda.threadfence()
         counts[0] = ballot
         print("block", cuda.blockIdx.x, mine)
+
+
+@cuda.jit(subgroup_size=16)
+def subgroup_products(a, b, c):
+    """Blocks of subgroups, and products of their matrix units."""
+    place = cuda.subgroup_id()
+    rows = cuda.subgroup_block_read(a, place * 128, width=8)
+    total = cuda.float32x8(0)
+    total = cuda.subgroup_matrix_mad("float16", rows, cuda.int32x8(0x3C003C00), total)
+    total = cuda.subgroup_matrix_mad("bfloat16", rows, cuda.int32x8(0x3F803F80), total)
+    total = cuda.subgroup_matrix_mad("tfloat32", cuda.float32x4(1), cuda.float32x8(2), total)
+    sums = cuda.subgroup_matrix_mad("int8", rows, cuda.uint32x8(1), cuda.int32x8(place))
+    cuda.subgroup_block_write(total + cuda.float32x8(sums[0]), b, place * 128)
+    one = cuda.subgroup_matrix_mad("float16", rows[0], cuda.int32x8(0), np.float32(1))
+    cuda.subgroup_block_write(one, c, place * 16)

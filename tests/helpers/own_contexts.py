@@ -1,4 +1,4 @@
-"""Native contexts that nobody else uses."""
+"""Native contexts that nobody else uses, and queues that the package did not make for a stream."""
 
 from __future__ import annotations
 
@@ -13,3 +13,12 @@ def native_context(device):
     if device.backend == "cuda":
         return primary(device.native)
     return sycl_gates.new_context(device) if device.backend == "sycl" else cl.Context([device.native])
+
+
+def foreign_queue(context):
+    """A queue of a context's, as a program may have made it, and the number by which streams are found."""
+    if context.device.backend == "sycl":
+        queue = sycl_gates.new_queue(context.cl_context, context.device)
+        return queue, queue.key
+    queue = cl.CommandQueue(context.cl_context, context.device.cl_device)
+    return queue, queue.int_ptr

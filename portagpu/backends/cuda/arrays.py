@@ -9,6 +9,7 @@ Specifications: the CUDA Array Interface, version 3, in Numba's documentation; D
 from __future__ import annotations
 
 import ctypes
+import operator
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
@@ -244,31 +245,37 @@ class _Interface(Reader):
 def described(desc: Any) -> Found:
     """What a description of the interface tells. Raises `ArgumentTypeError` for what is none."""
     try:
-        version = int(desc["version"])
-        shape = tuple(int(n) for n in desc["shape"])
+        version = operator.index(desc["version"])
+        shape = tuple(map(operator.index, desc["shape"]))
         pointer, readonly = desc["data"]
-        descr, strides, stream = desc.get("descr"), desc.get("strides"), desc.get("stream")
+        descr, given, stream = desc.get("descr"), desc.get("strides"), desc.get("stream")
         plain = descr is None or len(descr) == 1
-        dtype: np.dtype[Any] = np.dtype(desc["typestr"] if plain else descr)
+        dtype: np.dtype[Any] = np.dtype(str(desc["typestr"]) if plain else descr)
         if plain and dtype.str[1:] == "V2":  # as NumPy shows bfloat16, of which it knows nothing
             dtype = BFLOAT16.numpy
+        strides = dlpack.compact_strides(shape, dtype.itemsize) if given is None else tuple(map(operator.index, given))
+        address, place = operator.index(pointer), None if stream is None else operator.index(stream)
+        if len(strides) != len(shape) or any(extent < 0 for extent in shape):
+            raise ValueError(f"shape {shape} with strides {strides}")
     except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise ArgumentTypeError(f"not a CUDA Array Interface: {type(error).__name__}: {error}") from error
+        raise ArgumentTypeError(
+            f"not a CUDA Array Interface: {type(error).__name__}: {error}",
+            hint="it is a dict with shape, typestr, data and version, and perhaps strides and stream",
+        ) from error
     if not 0 <= version <= _VERSION:
-        raise ArgumentTypeError(f"version {version} of the CUDA Array Interface is not known")
+        raise ArgumentTypeError(
+            f"version {version} of the CUDA Array Interface is not known", hint=f"versions up to {_VERSION} are"
+        )
     if dtype.hasobject:
         raise ArgumentTypeError(f"a card's memory has no elements of {dtype}", hint="convert the array")
     if desc.get("mask") is not None:
         raise MaskedArrayError("Masked arrays are not supported", hint="apply the mask, and pass it as an array")
-    if strides is None:
-        strides = dlpack.compact_strides(shape, dtype.itemsize)
-    ordinal = ordinal_of(int(pointer))
+    ordinal = ordinal_of(address)
     if ordinal is None:
-        raise ArgumentTypeError(f"no memory of CUDA's is at {int(pointer):#x}")
-    if stream not in (None, 0, cu.LEGACY_STREAM):
-        primary(ordinal).follow(int(stream))  # which nobody keeps: what comes in the default stream is after its work
-    lying = Lying(shape, tuple(map(int, strides)), dtype)
-    return Found(int(pointer), lying, ordinal, cu.LEGACY_STREAM, None, bool(readonly))
+        raise ArgumentTypeError(f"no memory of CUDA's is at {address:#x}", hint="pass an array that is alive")
+    if place not in (None, 0, cu.LEGACY_STREAM):
+        primary(ordinal).follow(place)  # which nobody keeps: what comes in the default stream is after its work
+    return Found(address, Lying(shape, strides, dtype), ordinal, cu.LEGACY_STREAM, None, bool(readonly))
 
 
 def pointer_of(desc: Any) -> int:

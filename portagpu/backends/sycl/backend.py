@@ -130,7 +130,11 @@ class Sycl(Backend):
 
     def parts(self, array: Any) -> ForeignArray:
         """What an array with a USM array interface consists of."""
-        return dpctl_objects.parts(library(), array)
+        try:
+            return dpctl_objects.parts(library(), array)
+        except SyclError as error:
+            what = f"the queue of {type(array).__name__}"
+            raise self.translated(error, name=what, memory=None, is_alive=lambda: True) from error
 
     def library_array(self, queue: Any, view: Strided) -> Any:
         """A `dpnp.ndarray` of the same memory."""
@@ -174,7 +178,10 @@ def _name(loaded: Library, device: Device) -> DeviceName:
     for one in listed(loaded):
         if one.device == device:
             return _names.setdefault(hash(device), one.name)
-    raise DeviceSelectionError("the queue is of a device that the SYCL run time does not list")
+    raise DeviceSelectionError(
+        "the queue is of a device that the SYCL run time does not list, perhaps of a part of one",
+        hint="make the queue on a whole device, as dpctl.get_devices() lists them",
+    )
 
 
 BACKEND = Sycl()

@@ -142,6 +142,5 @@ def library(settings: Settings | None = None) -> Library:
             if runtime is None:
                 raise DeviceSelectionError("the SYCL run time is not installed", hint=INSTALL)
             adapt_environment(runtime)
-            cache_dir = (settings or Settings.from_environment()).cache_dir
-            _library = Library(str(shim_library(runtime, cache_dir)))
+            _library = Library(str(shim_library(runtime, settings or Settings.from_environment())))
         return _library

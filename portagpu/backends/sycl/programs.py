@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 def _command(key: str) -> list[str]:
     runtime = find_runtime()
     assert runtime is not None
-    shim = shim_library(runtime, Settings.from_environment().cache_dir)
+    shim = shim_library(runtime, Settings.from_environment())
     return ["-I", "-S", str(Path(build_child.__file__).resolve()), str(shim), str(os.getpid()), key]
 
 

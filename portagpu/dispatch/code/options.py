@@ -62,6 +62,8 @@ class JitKeywords(TypedDict, total=False):
 
 _KNOWN = frozenset(JitKeywords.__annotations__) - _IGNORED
 _DEPRECATED = frozenset({"argtypes", "restype", "bind"})  # the original refuses them, too
+_BLOCK = "it is the threads of a block along x, y and z: block_dim=256, block_dim=(16, 16); None leaves it to launches"
+_CLUSTER = "it is the blocks of a cluster along x, y and z: cluster=2, cluster=(2, 2); 1, the default, runs everywhere"
 _SUBGROUP_SIZES = (8, 16, 32, 64)
 _FASTMATH = frozenset({"fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
 
@@ -120,7 +122,7 @@ class JitOptions:
             debug=_given(options.get("debug"), debug),
             boundscheck=_given(options.get("boundscheck"), boundscheck),
             opt=bool(options.get("opt", True)),
-            block_dim=None if block is None else extent(block, "block_dim"),
+            block_dim=None if block is None else extent(block, "block_dim", _BLOCK),
             cluster=_cluster(options.get("cluster")),
             max_registers=registers,
             subgroup_size=size,
@@ -135,7 +137,7 @@ class JitOptions:
 
 def _cluster(value: Any) -> Extent | None:
     """Blocks of a cluster along x, y, z; None for one block, which every device has."""
-    found = None if value is None else extent(value, "cluster")
+    found = None if value is None else extent(value, "cluster", _CLUSTER)
     return None if found == (1, 1, 1) else found
 
 

@@ -146,7 +146,10 @@ def from_interface(desc: Any, owner: Any = None, *, sync: bool = True) -> Device
     dtype = checked_dtype(dtype)
     nbytes, before = extent_of(shape, strides, dtype.itemsize)
     if not before <= offset <= keeper.buffer.size - (nbytes - before):
-        raise ShapeError(f"shape {shape} with strides {strides} reaches out of the array's {keeper.buffer.size} bytes")
+        raise ShapeError(
+            f"shape {shape} with strides {strides} reaches out of the array's {keeper.buffer.size} bytes",
+            hint="shape counts elements of the typestr, and strides bytes",
+        )
     stream = _named_stream(keeper, desc.get("stream"))
     if sync and stream and interface_sync_wanted():
         stream.synchronize()

@@ -88,23 +88,30 @@ class LaunchShape:
 _BLOCKS_OF_A_UNIT = 16  # every GPU with inline PTX keeps at least as many small blocks on a compute unit
 
 
-def extent(value: Any, what: str) -> Extent:
-    """``value`` as three positive integers. Raises `LaunchConfigError`."""
+_INTS = "give an int or a tuple of 1 to 3 ints, each at least 1"
+
+
+def extent(value: Any, what: str, hint: str | None = None) -> Extent:
+    """``value`` as three positive integers. Raises `LaunchConfigError` with the hint, or with one for launches."""
     items: Sequence[Any] = value if isinstance(value, tuple | list) else (value,)
     if not 1 <= len(items) <= 3:
         raise LaunchConfigError(
             f"{what} must be a sequence of 1, 2 or 3 integers, got {list(items)}",
-            hint="give an int or a tuple of 1 to 3 ints",
+            hint=hint or _INTS,
         )
     numbers = []
     for item in items:
         if isinstance(item, bool) or not isinstance(item, int | np.integer):
-            hint = "use integer division: (n + block - 1) // block" if isinstance(item, float | np.floating) else None
-            raise LaunchConfigTypeError(f"{what} must be a sequence of integers, got {list(items)}", hint=hint)
+            advice = (
+                "use integer division: (n + block - 1) // block" if isinstance(item, float | np.floating) else _INTS
+            )
+            raise LaunchConfigTypeError(
+                f"{what} must be a sequence of integers, got {list(items)}", hint=hint or advice
+            )
         if item <= 0:
             raise LaunchConfigError(
                 f"{what} is {value!r}: every extent must be at least 1",
-                hint="skip the launch when there is nothing to do" if item == 0 else None,
+                hint=hint or ("skip the launch when there is nothing to do" if item == 0 else _INTS),
             )
         numbers.append(int(item))
     x, y, z = (*numbers, 1, 1)[:3]
