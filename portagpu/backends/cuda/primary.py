@@ -66,6 +66,7 @@ class Primary:
         self.library: Library = cu.library()
         self.ordinal = ordinal
         self.process = os.getpid()
+        self._is_finalizing, self._process_now = sys.is_finalizing, os.getpid  # modules' names end before objects do
         self.context = self.library.handle("DevicePrimaryCtxRetain", ordinal)
         self.is_alone = self.library.number("DeviceGetCount") == 1
         self.clock = Clock(self)
@@ -103,7 +104,7 @@ class Primary:
     @property
     def is_over(self) -> bool:
         """Whether finalisers must leave the driver alone: at the interpreter's end, and in a forked child."""
-        return sys.is_finalizing() or os.getpid() != self.process
+        return self._is_finalizing() or self._process_now() != self.process
 
     # queues ---------------------------------------------------------------------------------------------------------
 
