@@ -1,23 +1,29 @@
-"""Random numbers beside CuPy's (Philox, XORWOW) or NumPy's: ``python -m portagpu.bench.random_numbers [SIZE]``.
+"""Random numbers beside CuPy's on a card (Philox, XORWOW), beside NumPy's elsewhere.
 
-Peers take turns; each time is the least of several rounds, of a call that makes a new array, with its launch. What is
-compared is CuPy where it is importable and sees a card, else NumPy.
+Run it as ``python -m portagpu.bench.random_numbers [--size N]... [DEVICE]``.
+
+Peers take turns. What is told is the median of the turns, in milliseconds of a call that makes a new array, and the
+fastest peer's time over ours.
 """
 
 from __future__ import annotations
 
 import importlib
-import sys
+import statistics
 import time
 from collections.abc import Callable
 from typing import Any
 
+import click
 import numpy as np
 
 from portagpu import cuda
+from portagpu.bench.program import Program, chosen, device_argument
+from portagpu.device.capabilities import DeviceType
 from portagpu.random.generator import default_rng
 
-_ROUNDS = 7
+_TURNS = 9
+Call = tuple[Callable[[], Any], Callable[[], None]]  # and what waits for its work
 _CASES: tuple[tuple[str, tuple[Any, ...], str | None], ...] = (
     ("random", (), "float32"),
     ("random", (), "float64"),
@@ -40,55 +46,59 @@ def call(generator: Any, name: str, parameters: tuple[Any, ...], dtype: str | No
     return getattr(generator, name)(*parameters, size=size, **keywords)
 
 
-def peers() -> dict[str, tuple[Any, Callable[[], None]]]:
-    """Generators to compare with, and what waits for their work."""
+def peers(device_type: DeviceType) -> dict[str, tuple[Any, Callable[[], None]]]:
+    """Generators to compare with, and what waits for their work: CuPy's where the device is a GPU that it finds."""
+    numpy = {"numpy": (np.random.default_rng(1), lambda: None)}
+    if device_type is not DeviceType.GPU:
+        return numpy
     try:
         cupy = importlib.import_module("cupy")
-        cupy.cuda.runtime.getDeviceCount()
-    except Exception:  # CuPy has errors of its own for each driver that is missing
-        return {"numpy": (np.random.default_rng(1), lambda: None)}
-    wait = cupy.cuda.Device().synchronize
-    philox = cupy.random.Generator(cupy.random.Philox4x3210(1))
-    return {"cupy-philox": (philox, wait), "cupy-xorwow": (cupy.random.Generator(cupy.random.XORWOW(1)), wait)}
+        wait = cupy.cuda.Device().synchronize
+        philox = cupy.random.Generator(cupy.random.Philox4x3210(1))
+        return {"philox": (philox, wait), "xorwow": (cupy.random.Generator(cupy.random.XORWOW(1)), wait)}
+    except Exception:  # CuPy's own errors, of whatever kind, mean that there is no peer
+        return numpy
 
 
-def least_times(calls: dict[str, tuple[Callable[[], Any], Callable[[], None]]]) -> dict[str, float]:
-    """Seconds of each, in turns."""
-    found = dict.fromkeys(calls, float("inf"))
-    for turn in range(_ROUNDS + 1):
+def in_turns(calls: dict[str, Call]) -> dict[str, float]:
+    """Seconds of each."""
+    found: dict[str, list[float]] = {name: [] for name in calls}
+    for turn in range(_TURNS + 1):
         for name, (run, wait) in calls.items():
             wait()
             begin = time.perf_counter()
             run()
             wait()
-            if turn:
-                found[name] = min(found[name], time.perf_counter() - begin)
-    return found
+            if turn:  # the first one compiles
+                found[name].append(time.perf_counter() - begin)
+    return {name: statistics.median(times) for name, times in found.items()}
 
 
-def main(arguments: list[str]) -> int:
-    """Print a line for each method: milliseconds, and how many times as fast as the fastest peer ours is."""
-    size = int(float(arguments[0])) if arguments else 2**24
-    print(f"{size} numbers on {cuda.get_current_device().name}, ms")
-    others = peers()
-    ours = default_rng(1)
-    for name, parameters, dtype in _CASES:
-        calls: dict[str, tuple[Callable[[], Any], Callable[[], None]]] = {
-            "portagpu": (lambda n=name, p=parameters, d=dtype: call(ours, n, p, d, size), cuda.synchronize)  # type: ignore[misc]
-        }
-        for peer, (generator, wait) in others.items():
-            if hasattr(generator, name):
-                calls[peer] = (
-                    lambda g=generator, n=name, p=parameters, d=dtype: call(g, n, p, d, size),  # type: ignore[misc]
-                    wait,
-                )
-        times = least_times(calls)
-        own = times.pop("portagpu")
-        shown = "  ".join(f"{peer} {1e3 * seconds:9.3f}" for peer, seconds in times.items())
-        ratio = f"x{min(times.values()) / own:.2f}" if times else ""
-        print(f"{name:22}{dtype or '':10}{1e3 * own:9.3f}  {shown}  {ratio}", flush=True)
-    return 0
+def _calling(generator: Any, case: tuple[str, tuple[Any, ...], str | None], size: int) -> Callable[[], Any]:
+    return lambda: call(generator, *case, size)
+
+
+@click.command(cls=Program)
+@click.option("--size", "sizes", type=click.IntRange(1, 2**30), multiple=True, default=(2**16, 2**24))
+@device_argument
+def main(sizes: tuple[int, ...], selector: str | None) -> None:
+    """Measure and print."""
+    device = chosen(selector)
+    others = peers(device.device_type)
+    click.echo(f"{device.name}, beside {', '.join(others)}")
+    with cuda.select_device(device):
+        ours = default_rng(1)
+        for size in sizes:
+            for case in _CASES:
+                calls: dict[str, Call] = {"portagpu": (_calling(ours, case, size), cuda.synchronize)}
+                for peer, (generator, wait) in others.items():
+                    if hasattr(generator, case[0]):
+                        calls[peer] = _calling(generator, case, size), wait
+                times = in_turns(calls)
+                own = times.pop("portagpu")
+                ratio = f" ({min(times.values()) / own:.3f})" if times else ""
+                click.echo(f"{size} {case[0]} {case[2] or ''}: {own * 1e3:.4g} ms{ratio}")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 from weakref import ref
 
@@ -18,10 +19,20 @@ class Node:
     """A function of elements, applied to operands that broadcast to ``shape``: nodes, device arrays, NumPy scalars.
 
     ``array`` refers to the array that shows the node to the program; ``result`` is what holds its elements once they
-    are computed.
+    are computed. ``was_reduced``: by a kernel that did not store it.
     """
 
-    __slots__ = ("__weakref__", "array", "context", "operands", "operation", "result", "shape", "weight")
+    __slots__ = (
+        "__weakref__",
+        "array",
+        "context",
+        "operands",
+        "operation",
+        "result",
+        "shape",
+        "was_reduced",
+        "weight",
+    )
 
     def __init__(
         self, context: Context, operation: Operation, operands: tuple[Any, ...], shape: tuple[int, ...]
@@ -29,6 +40,7 @@ class Node:
         self.context, self.operation, self.operands, self.shape = context, operation, operands, shape
         self.array: ref[DeviceNDArray] | None = None
         self.result: DeviceNDArray | None = None
+        self.was_reduced = False
         weight = 1
         for operand in operands:
             weight += operand.weight if type(operand) is Node else 1
@@ -38,6 +50,11 @@ class Node:
     def dtype(self) -> np.dtype[Any]:
         """Of the elements."""
         return self.operation.dtype
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
 
     @property
     def is_large(self) -> bool:

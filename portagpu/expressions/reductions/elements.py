@@ -1,0 +1,76 @@
+"""What a reducing kernel computes of an element before it is reduced: an expression without its operands."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portagpu.expressions.evaluation import evaluate
+from portagpu.expressions.node import Node
+from portagpu.expressions.operations import Operation
+from portagpu.expressions.program import Program, Steps
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.execution.stream import Stream
+
+
+class Element(NamedTuple):
+    """Dtypes of arrays and numbers, operations with their registers, and the register that is reduced.
+
+    Registers are those of `portagpu.expressions.program.Program`.
+    """
+
+    arrays: tuple[np.dtype[Any], ...]
+    numbers: tuple[np.dtype[Any], ...]
+    steps: tuple[tuple[Operation, tuple[int, ...]], ...]
+    output: int
+
+
+class Source:
+    """What is reduced: an expression's element, and its operands."""
+
+    __slots__ = ("_program", "_root", "arrays", "key", "numbers", "shape")
+
+    def __init__(self, array: DeviceNDArray, stream: Stream | None) -> None:
+        """Of an array that is put off, its expression, the first time that it is reduced."""
+        self.shape = array.shape
+        deferred: Any = array.deferred
+        root: Any = array
+        if deferred is not None:
+            node: Node = deferred.node
+            if node.result is not None:
+                root = node.result
+            elif node.was_reduced:
+                deferred.evaluate()
+            else:
+                node.was_reduced = True
+                root = node
+        self._root = root
+        if not isinstance(root, Node):
+            self._program: Program | None = None
+            self.arrays: list[DeviceNDArray] = [root]
+            self.numbers: list[Any] = []
+            self.key: list[Any] = []
+            return
+        self._program = program = Program(root)
+        while program.smaller is not None:
+            evaluate(program.smaller, stream=stream)
+            self._program = program = Program(root)
+        self.arrays, self.numbers, self.key = program.arrays, program.numbers, program.key
+
+    def element(self) -> Element:
+        """What kernels do with an element."""
+        if self._program is None:
+            return stored(self.arrays[0].dtype)
+        steps = Steps(self._program, [], [])
+        return Element(
+            tuple(steps.arrays),
+            tuple(steps.numbers),
+            tuple((operation, tuple(registers)) for operation, registers in steps.steps),
+            self._program.register_of(self._root),
+        )
+
+
+def stored(dtype: np.dtype[Any]) -> Element:
+    """An array's element."""
+    return Element((dtype,), (), (), 0)

@@ -1,0 +1,292 @@
+"""Reductions of arrays as NumPy has them: axes, dtypes, initial values, masks, and where results go."""
+
+from __future__ import annotations
+
+import math
+import operator
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from portagpu import dtypes
+from portagpu.errors import ArgumentTypeError, DTypeError, PortaGPUError, ShapeError
+from portagpu.expressions.apply import apply, put_off, store, taken
+from portagpu.expressions.node import Node
+from portagpu.expressions.operations import conversion, operation
+from portagpu.expressions.reductions.reducers import Reducer, is_reorderable, reducer_of
+from portagpu.expressions.reductions.reducing import reduced
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.creation import to_device
+from portagpu.ufuncs.operands import operand
+
+_BOOL, _PLACE = np.dtype(bool), np.dtype(np.int64)
+
+
+def array_of(x: Any) -> DeviceNDArray:
+    """A device array of an operand. Raises `ArgumentTypeError` for what is no array."""
+    if isinstance(x, DeviceNDArray):
+        return x
+    found = operand(x)
+    return found if isinstance(found, DeviceNDArray) else to_device(np.asarray(found))
+
+
+def axes_in(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Axes, each once and not negative; None is all. Raises `ShapeError`."""
+    if axis is None:
+        return tuple(range(ndim))
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    found = []
+    for each in given:
+        try:
+            number = operator.index(each)
+        except TypeError:
+            raise ShapeError(f"axis {each!r} is no integer", hint="axis= is None, an integer or a tuple") from None
+        if not -ndim <= number < ndim:
+            raise ShapeError(f"there is no axis {number} in an array with {ndim} axes")
+        found.append(number % ndim)
+    if len(set(found)) != len(found):
+        raise ShapeError(f"axis {axis!r} names an axis twice")
+    return tuple(found)
+
+
+def reduce(
+    ufunc: np.ufunc,
+    array: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    *,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> DeviceNDArray:
+    """`numpy.ufunc.reduce` of a function of two numbers, on the device.
+
+    Sums of 16-bit floats are formed in float32. The error of a sum of n floats is at most ``k * u * sum(|x|)``, u the
+    unit roundoff: k counts the additions that an element goes through, less than ``256 + 2 * log2(n)`` up to 2^40
+    elements (N. Higham, "Accuracy and Stability of Numerical Algorithms", 2002, 4.2).
+
+    Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`.
+    """
+    x = array_of(array)
+    target = out[0] if isinstance(out, tuple) else out
+    wanted = dtype
+    if dtype is None and target is not None and ufunc.identity not in (True, False):
+        wanted = target.dtype
+    if wanted is not None:
+        wanted = np.dtype(wanted)
+    reducer, axes, gone, kind = _reduction(ufunc, x.dtype, x.ndim, axis, wanted)
+    if where is not True:
+        x = _masked(reducer, x, where, ufunc, initial)
+    if initial is not None and not is_reorderable(ufunc.__name__):
+        raise DTypeError(f"numpy.{ufunc.__name__}.reduce of device arrays takes no initial=")
+    if x.size == 0 and _count(x, axes) == 0:
+        found = _nothing(ufunc, x, axes, reducer.output, initial)
+    else:
+        found = reduced(x, reducer, gone)
+        if initial is not None:
+            found = _joined(ufunc, reducer.output.type(initial), found, kind, reducer.output)
+    if not keepdims and target is None:
+        return found
+    return finished(found, x, axes, keepdims=keepdims, out=target)
+
+
+def _reduction(
+    ufunc: np.ufunc, dtype: np.dtype[Any], ndim: int, axis: Any, wanted: np.dtype[Any] | None
+) -> tuple[Reducer, tuple[int, ...], frozenset[int], np.dtype[Any]]:
+    """The reducer, the axes that go, and the dtype of operands."""
+    try:
+        return _remembered(ufunc, dtype, ndim, axis, wanted)
+    except TypeError as error:
+        if isinstance(error, PortaGPUError):
+            raise
+        return _remembered(ufunc, dtype, ndim, tuple(axis), wanted)  # a list of axes
+
+
+@lru_cache(1024)
+def _remembered(
+    ufunc: np.ufunc, dtype: np.dtype[Any], ndim: int, axis: Any, wanted: np.dtype[Any] | None
+) -> tuple[Reducer, tuple[int, ...], frozenset[int], np.dtype[Any]]:
+    if ufunc.nin != 2 or ufunc.nout != 1:
+        raise DTypeError(f"numpy.{ufunc.__name__} does not take two numbers and give one, and cannot reduce")
+    kind, output = kinds_of(ufunc, dtype, wanted)
+    axes = axes_in(axis, ndim)
+    if len(axes) > 1 and not is_reorderable(ufunc.__name__):
+        raise ShapeError(
+            f"numpy.{ufunc.__name__} depends on the order of elements, so it reduces one axis", hint="pass axis=0"
+        )
+    return reducer_of(ufunc.__name__, kind, output), axes, frozenset(axes), kind
+
+
+def _joined(
+    ufunc: np.ufunc, start: Any, found: DeviceNDArray, kind: np.dtype[Any], output: np.dtype[Any]
+) -> DeviceNDArray:
+    """An initial value with what was reduced."""
+    (first, second), _, shape, context = taken((start, found))
+    return put_off(Node(context, operation(ufunc.__name__, (kind, kind), output), (first, second), shape))
+
+
+@lru_cache(1024)
+def kinds_of(
+    ufunc: np.ufunc, dtype: np.dtype[Any], wanted: np.dtype[Any] | None
+) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """The dtypes of operands and results of a reduction."""
+    try:
+        if wanted is None:
+            loop = ufunc.resolve_dtypes((None, dtype, None), reduction=True)
+        else:
+            loop = ufunc.resolve_dtypes((wanted, wanted, None), reduction=False)
+    except TypeError as error:
+        raise DTypeError(
+            f"numpy.{ufunc.__name__} cannot reduce elements of {wanted or dtype}", hint="convert them with astype"
+        ) from error
+    kind, output = loop[1], loop[-1]
+    if wanted is not None and kind != wanted and output != kind:
+        kind = wanted
+    for each in (dtype, kind, output):
+        dtypes.from_numpy(each)
+    return kind, output
+
+
+def _count(x: DeviceNDArray, axes: tuple[int, ...]) -> int:
+    return math.prod(x.shape[axis] for axis in axes)
+
+
+def _masked(reducer: Reducer, x: DeviceNDArray, where: Any, ufunc: np.ufunc, initial: Any) -> DeviceNDArray:
+    """The array with what changes nothing where a mask is false."""
+    if initial is None and ufunc.identity is None:
+        raise ShapeError(f"numpy.{ufunc.__name__} has no identity, so where= needs initial=")
+    if reducer.identity is None:
+        raise DTypeError(f"numpy.{ufunc.__name__}.reduce of device arrays takes no where=")
+    kind = reducer.kind
+    (mask, value), _, shape, context = taken((where if not isinstance(where, bool) else np.bool_(where), x))
+    nothing = kind.type(reducer.identity)
+    return put_off(Node(context, operation("where", (_BOOL, kind, kind), kind), (mask, value, nothing), shape))
+
+
+def _nothing(
+    ufunc: np.ufunc, x: DeviceNDArray, axes: tuple[int, ...], output: np.dtype[Any], initial: Any
+) -> DeviceNDArray:
+    """The result of no elements."""
+    value = ufunc.identity if initial is None else initial
+    if value is None:
+        raise ShapeError(
+            f"numpy.{ufunc.__name__} of no elements: the array has the shape {x.shape}", hint="pass initial="
+        )
+    return filled(_left(x, axes), value, output, x)
+
+
+def filled(shape: tuple[int, ...], value: Any, dtype: np.dtype[Any], like: DeviceNDArray) -> DeviceNDArray:
+    """An array of one number, where another array is."""
+    return to_device(np.full(shape, value, dtype), context=like.context)
+
+
+def _left(x: DeviceNDArray, axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(extent for axis, extent in enumerate(x.shape) if axis not in axes)
+
+
+def finished(
+    found: DeviceNDArray, x: DeviceNDArray, axes: tuple[int, ...], *, keepdims: bool, out: Any = None
+) -> DeviceNDArray:
+    """A result with the axes that NumPy leaves, or stored in an array."""
+    if keepdims:
+        found = found.reshape(tuple(1 if axis in axes else extent for axis, extent in enumerate(x.shape)))
+    if out is None:
+        return found
+    if not isinstance(out, DeviceNDArray):
+        raise ArgumentTypeError(f"out= is a device array, not a {type(out).__name__}")
+    operands, _, shape, context = taken((found,))
+    store(Node(context, conversion(found.dtype), operands, shape), out)
+    return out
+
+
+def place(name: str, array: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> DeviceNDArray:
+    """`numpy.argmax` and `numpy.argmin`: the first place of the largest or smallest element, or of NaN, as int64."""
+    x = array_of(array)
+    axes = axes_in(None if axis is None else operator.index(axis), x.ndim)
+    if _count(x, axes) == 0:
+        raise ShapeError(f"numpy.{name} of no elements: the array has the shape {x.shape}")
+    return finished(reduced(x, reducer_of(name, x.dtype, _PLACE), frozenset(axes)), x, axes, keepdims=keepdims, out=out)
+
+
+def count_nonzero(array: Any, axis: Any = None, *, keepdims: bool = False) -> DeviceNDArray:
+    """`numpy.count_nonzero`, as int64."""
+    x = array_of(array)
+    axes = axes_in(axis, x.ndim)
+    if x.size == 0:
+        found = filled(_left(x, axes), 0, _PLACE, x)
+    else:
+        found = reduced(x, reducer_of("add", _BOOL, _PLACE), frozenset(axes))
+    return finished(found, x, axes, keepdims=keepdims)
+
+
+def mean(
+    array: Any, axis: Any = None, dtype: Any = None, out: Any = None, *, keepdims: bool = False, where: Any = True
+) -> DeviceNDArray:
+    """`numpy.mean`: one kernel adds and divides. Of integers and bools as float64; 16-bit floats are added as float32.
+
+    The error is that of the sum and half a unit in the last place.
+    """
+    x = array_of(array)
+    kind = np.dtype(dtype) if dtype is not None else x.dtype if x.dtype.kind not in "biu" else np.dtype(np.float64)
+    axes = axes_in(axis, x.ndim)
+    if where is not True:
+        total = reduce(np.add, x, axes, kind, keepdims=keepdims, where=where)
+        mask = taken((where, x))
+        truth = put_off(Node(mask[3], conversion(_BOOL), mask[0][:1], array_of(where).shape))
+        count = count_nonzero(truth.broadcast_to(mask[2]), axes, keepdims=keepdims)
+        return finished(apply(np.divide, total, count), x, (), keepdims=False, out=out)
+    return finished(averaged(x, axes, kind, _count(x, axes)), x, axes, keepdims=keepdims, out=out)
+
+
+def averaged(
+    x: DeviceNDArray, axes: tuple[int, ...], kind: np.dtype[Any], divisor: float, *, root: bool = False
+) -> DeviceNDArray:
+    """The sum along some axes, divided by a number, or the square root of that."""
+    if _count(x, axes) == 0:
+        return filled(_left(x, axes), np.nan, kind, x)
+    reducer = reducer_of("add", kind, kind)._replace(mean=True, root=root, divisor=divisor)
+    return reduced(x, reducer, frozenset(axes))
+
+
+def variance(
+    array: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    *,
+    correction: float = 0,
+    keepdims: bool = False,
+    root: bool = False,
+) -> DeviceNDArray:
+    """`numpy.var`, or `numpy.std` with ``root``: the mean first, then the mean of squares of what differs from it.
+
+    The relative error is about ``(n + 2) * u + (n * u * mean / deviation)^2`` with the k of a sum in place of n
+    (T. Chan, G. Golub, R. LeVeque, "Algorithms for computing the sample variance", 1983).
+    """
+    x = array_of(array)
+    kind = np.dtype(dtype) if dtype is not None else x.dtype if x.dtype.kind not in "biu" else np.dtype(np.float64)
+    axes = axes_in(axis, x.ndim)
+    held = np.dtype(np.float32) if kind.itemsize == 2 else kind
+    middle = finished(averaged(x, axes, held, _count(x, axes)), x, axes, keepdims=True)
+    (value, centre), _, shape, context = taken((x, middle))
+    apart = Node(context, operation("subtract", (held, held), held), (value, centre), shape)
+    if held.kind == "c":
+        real = np.dtype(f"float{4 * held.itemsize}")
+        parts = [Node(context, operation(name, (held,), real), (apart,), shape) for name in (".real", ".imag")]
+        squares = [Node(context, operation("square", (real,), real), (part,), shape) for part in parts]
+        node = Node(context, operation("add", (real, real), real), tuple(squares), shape)
+        kind = np.dtype(f"float{4 * kind.itemsize}")
+    else:
+        node = Node(context, operation("square", (held,), held), (apart,), shape)
+    divisor = max(_count(x, axes) - correction, 0)
+    found = averaged(put_off(node), axes, kind, divisor, root=root)
+    return finished(found, x, axes, keepdims=keepdims, out=out)
+
+
+def converted(x: DeviceNDArray, dtype: np.dtype[Any]) -> DeviceNDArray:
+    """An array's elements as another dtype, as real numbers where that is complex."""
+    kind = np.dtype(f"float{4 * dtype.itemsize}") if dtype.kind == "c" else dtype
+    operands, _, shape, context = taken((x,))
+    return put_off(Node(context, conversion(kind), operands, shape))
