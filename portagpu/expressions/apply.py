@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from weakref import ref
 
@@ -12,6 +13,7 @@ from portagpu.expressions.evaluation import evaluate
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import Operation, conversion, operation, operation_of, operations_of
 from portagpu.expressions.stores import write
+from portagpu.expressions.together import evaluate_all
 from portagpu.runtime.arrays.array import DeviceNDArray, allocations
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.arrays.factory import facts_of, with_facts
@@ -200,6 +202,11 @@ class PutOff:
         with node.context.unsettled:
             if node.result is None:
                 evaluate(node)
+
+    @staticmethod
+    def evaluate_all(arrays: Sequence[DeviceNDArray]) -> None:
+        """Launch the kernels of several arrays' expressions, those of small ones together."""
+        evaluate_all([put.node for array in arrays if isinstance(put := array.deferred, PutOff)])
 
 
 def put_off(node: Node) -> DeviceNDArray:

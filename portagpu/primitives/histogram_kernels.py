@@ -47,19 +47,29 @@ def place_uniform(dtype: np.dtype[Any]) -> Dispatcher:
     return cuda.jit(place, device=True)
 
 
-@cuda.jit(device=True)
-def place_between(value, edges, bins, first, last, scale, margin):
-    """The bin of a value among ascending edges, -1 outside."""
-    if not (value >= edges[0] and value <= edges[bins]):
-        return np.int32(-1)
-    low, high = np.int32(0), np.int32(bins)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if value >= edges[middle]:
-            low = middle
-        else:
-            high = middle
-    return low
+@cache
+def place_between(dtype: np.dtype[Any]) -> Dispatcher:
+    """The bin of a value among ascending edges, -1 outside.
+
+    ``last``: the largest power of two that is no more than ``bins``. Where the edges are about as far apart as each
+    other, the value's distance from the first times ``scale`` tells the bin; else they are searched.
+    """
+    kind = dtype.type
+
+    def place(value, edges, bins, first, last, scale, margin):
+        if not (value >= edges[0] and value <= edges[bins]):
+            return np.int32(-1)
+        low = min(max(np.int32((kind(value) - first) * scale), np.int32(0)), np.int32(bins - 1))
+        if value < edges[low] or value >= edges[low + 1]:
+            low, step = np.int32(0), np.int32(last)
+            while step > 0:  # without a branch that a processor must guess, or that divides a warp
+                at = low + step
+                is_below = (at < bins) & (value >= edges[min(at, bins)])
+                low = at if is_below else low
+                step //= 2
+        return low
+
+    return cuda.jit(place, device=True)
 
 
 @cuda.jit(device=True)

@@ -35,6 +35,7 @@ class _Bins(NamedTuple):
     last: Any
     scale: Any
     margin: Any
+    is_searched: bool = False
 
 
 def histogram(
@@ -108,8 +109,12 @@ def _bins_of(x: DeviceNDArray, bins: Any, limits: Any) -> tuple[_Bins, DeviceNDA
             raise SettingsError("the edges of bins are an ascending array of one axis", hint="sort them")
         edges = to_device(host, context=context)
         compared = to_device(host.astype(np.result_type(host, x.dtype)), context=context)
-        zero = np.int32(0)
-        return _Bins(host.size - 1, kernels.place_between, compared, zero, zero, zero, zero), edges
+        count = host.size - 1
+        half = np.int32(1 << (count.bit_length() - 1))
+        width = float(host[-1]) - float(host[0])
+        scale = kind.type(count / width if width > 0 and np.isfinite(width) else 0)
+        place = kernels.place_between(kind)
+        return _Bins(count, place, compared, kind.type(host[0]), half, scale, kind.type(0), is_searched=True), edges
     if isinstance(bins, bool) or not hasattr(bins, "__index__") or bins < 1:
         raise SettingsError(f"bins= is a positive number of bins, or their edges, not {bins!r}")
     count = int(bins)
@@ -186,8 +191,7 @@ def _piece(
         most = min(_MOST_SHARED, caps.local_memory_static) // total.itemsize
         if capacity <= most:
             copies = max(1, min(_MOST_COPIES, most // 2 // capacity))
-            is_searched = bins.place is kernels.place_between and bins.edges.size <= _MOST_NEAR
-            table = bins.edges.size if is_searched else 0
+            table = bins.edges.size if bins.is_searched and bins.edges.size <= _MOST_NEAR else 0
             types = x.dtype, total, bins.edges.dtype
             plan = kernels.SharedPlan(bins.place, amount, threads, capacity, copies, *types, table)
             kernel = kernels.shared_kernel(plan)

@@ -15,6 +15,9 @@ from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.context import Context
 from portagpu.ufuncs.kernel_source import launch
 
+_THREADS = 256
+_MOST_ROWS = 1024  # of a grid: blocks go through rows at that distance
+
 
 @cuda.jit
 def _whole_steps(out, start, step):
@@ -32,10 +35,11 @@ def _steps(out, start, step, last, stop):
 
 @cuda.jit
 def _band(out, low, high):
-    i = cuda.grid(1)
-    if i < out.size:
-        shift = i % out.shape[1] - i // out.shape[1]
-        out.ravel()[i] = low <= shift and shift <= high
+    column = cuda.grid(1)
+    if column < out.shape[1]:
+        for row in range(cuda.blockIdx.y, out.shape[0], cuda.gridDim.y):
+            shift = column - row
+            out[row, column] = low <= shift and shift <= high
 
 
 def whole_steps(count: int, start: int, step: int, dtype: np.dtype[Any], context: Context) -> DeviceNDArray:
@@ -60,7 +64,8 @@ def band(rows: int, columns: int, low: int, high: int, dtype: np.dtype[Any], con
     with context.unsettled:
         out = device_array((rows, columns), dtype, context=context)
         if out.size:
-            launch(_band, out.size, None, 0, (out, low, high), context)
+            threads = min(_THREADS, context.capabilities.max_work_group_size)
+            _band[(-(-columns // threads), min(rows, _MOST_ROWS)), (threads, 1)](out, low, high)
     return out
 
 

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, ArgumentValueError, ShapeError
+from portagpu.expressions.apply import apply
+from portagpu.primitives.sorting import argsort
+from portagpu.random.continuous import Continuous
 from portagpu.random.discrete import Discrete
 from portagpu.random.permutations import (
     MOST_ORDERED,
@@ -29,7 +32,7 @@ from portagpu.ufuncs.operands import operand
 _WORD, _PLACE = np.dtype(np.uint64), np.dtype(np.int64)
 
 
-class Arranging(Discrete):
+class Arranging(Continuous, Discrete):
     """Choices with and without replacement, permutations, shuffles."""
 
     def permutation(self, x: Any, axis: int = 0) -> DeviceNDArray:
@@ -68,7 +71,7 @@ class Arranging(Discrete):
             self._draw(array, target, _axis(axis, array.ndim), is_each=True)
         if out is None:
             return target
-        if not isinstance(out, DeviceNDArray) or out.shape != array.shape:
+        if out.shape != array.shape:
             raise ShapeError(f"out= is a device array of shape {array.shape}")
         out.copy_to_device(target)
         return out
@@ -112,8 +115,8 @@ class Arranging(Discrete):
         if shares is None:
             return self._bounded_on(count, wanted, context) if replace else self._places(count, wanted, context)
         kind = real_dtype(None, context)
-        places = device_array(wanted if replace else count, _PLACE, context=context)
         if replace:
+            places = device_array(wanted, _PLACE, context=context)
             sums = np.cumsum(shares)
             limits = to_device((sums / sums[-1]).astype(kind), context=context)
             numbers = self.random(out=device_array(wanted, kind, context=context))
@@ -123,12 +126,8 @@ class Arranging(Discrete):
             return places
         with np.errstate(divide="ignore"):
             means = to_device((1 / shares).astype(kind), context=context)
-        keys = self.standard_exponential(out=device_array(count, kind, context=context)) * means
-        keys.buffer  # noqa: B018 - computed before it is read
-        with context.unsettled:
-            grid, threads, chunked = grid_of(places)
-            order_by_keys[grid, threads, self._stream](places, keys, np.int64(count), chunked)
-        return places[:wanted]
+        keys = apply(np.multiply, self.standard_exponential(out=device_array(count, kind, context=context)), means)
+        return argsort(keys, stream=self._stream)[:wanted]
 
     def _bounded_on(self, count: int, wanted: int, context: Context) -> DeviceNDArray:
         return self.integers(0, max(1, count), out=device_array(wanted, _PLACE, context=context))

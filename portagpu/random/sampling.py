@@ -12,29 +12,51 @@ import numpy as np
 from portagpu import cuda
 from portagpu.random.filling import Place, has_lanes_of_threads
 from portagpu.random.samplers import Sampler
-from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 
 _THREADS = 128
 _TURNS = 16
+_CHUNK = 64  # elements of a thread with loops at least
 
 
 @cuda.jit
-def sample_elements(out, place, a, b, plan: cuda.constexpr):
-    """A number for each element; a thread has one, or neighbouring ones."""
-    thread = np.int64(cuda.blockIdx.x) * cuda.blockDim.x + cuda.threadIdx.x
-    if plan.chunked:
-        each = (out.size + cuda.gridDim.x - 1) // cuda.gridDim.x
-        first = thread * each
-        end = min(first + each, out.size)
-    else:
-        first = thread
-        end = min(first + 1, out.size)
-    for i in range(first, end):
+def sample_by_threads(out, place, a, b, plan: cuda.constexpr):
+    """A number for each thread."""
+    i = np.int64(cuda.blockIdx.x) * cuda.blockDim.x + cuda.threadIdx.x
+    if i < out.size:
         block = place.start + np.uint64(i)
-        if plan.arrays:
-            out[i] = plan.dtype(plan.one(block, place, a[i], b[i], plan))
+        x = a[i] if plan.arrays else a
+        y = b[i] if plan.arrays else b
+        if plan.quick is None:
+            out[i] = plan.dtype(plan.one(block, place, x, y, plan))
         else:
-            out[i] = plan.dtype(plan.one(block, place, a, b, plan))
+            taken, value = plan.quick(block, place, x, y, plan)
+            out[i] = plan.dtype(value if taken else plan.one(block, place, x, y, plan))
+
+
+@cuda.jit
+def try_by_loops(out, is_taken, place, a, b, plan: cuda.constexpr):
+    """The first attempts of all elements, in a program of their own: what it calls at one place runs in lanes."""
+    each = (out.size + cuda.gridDim.x - 1) // cuda.gridDim.x
+    first = np.int64(each) * cuda.blockIdx.x
+    for i in range(first, min(first + each, out.size)):
+        x = a[i] if plan.arrays else a
+        y = b[i] if plan.arrays else b
+        taken, value = plan.quick(place.start + np.uint64(i), place, x, y, plan)
+        out[i] = plan.dtype(value)
+        is_taken[i] = np.uint8(1) if taken else np.uint8(0)
+
+
+@cuda.jit
+def sample_by_loops(out, is_taken, place, a, b, plan: cuda.constexpr):
+    """Numbers of neighbouring elements for each thread, but of those whose first attempt was taken."""
+    each = (out.size + cuda.gridDim.x - 1) // cuda.gridDim.x
+    first = np.int64(each) * cuda.blockIdx.x
+    for i in range(first, min(first + each, out.size)):
+        if plan.quick is None or is_taken[i] == 0:
+            x = a[i] if plan.arrays else a
+            y = b[i] if plan.arrays else b
+            out[i] = plan.dtype(plan.one(place.start + np.uint64(i), place, x, y, plan))
 
 
 def sample(out: DeviceNDArray, place: Place, a: Any, b: Any, plan: Sampler, stream: Any) -> int:
@@ -43,8 +65,12 @@ def sample(out: DeviceNDArray, place: Place, a: Any, b: Any, plan: Sampler, stre
         caps = out.context.capabilities
         if has_lanes_of_threads(caps):
             threads = min(_THREADS, caps.max_work_group_size, caps.max_work_item_sizes[0])
-            sample_elements[-(-out.size // threads), threads, stream](out, place, a, b, plan)
+            sample_by_threads[-(-out.size // threads), threads, stream](out, place, a, b, plan)
         else:
-            grid = min(out.size, caps.compute_units * _TURNS)
-            sample_elements[grid, 1, stream](out, place, a, b, plan._replace(chunked=True))
+            grid = min(-(-out.size // _CHUNK), caps.compute_units * _TURNS)
+            is_taken = out  # stands where nothing is read
+            if plan.quick is not None:
+                is_taken = device_array(out.size, np.dtype(np.uint8), context=out.context)
+                try_by_loops[grid, 1, stream](out, is_taken, place, a, b, plan)
+            sample_by_loops[grid, 1, stream](out, is_taken, place, a, b, plan)
     return out.size

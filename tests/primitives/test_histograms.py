@@ -37,6 +37,8 @@ def test_given_edges(device):
     check(x, np.array([0, 0.25, 0.25, 0.5, 1.0], np.float32))
     check(x, [0.1, 0.2, 0.9])
     check(np.arange(100), [0, 10, 99])
+    check(np.arange(100), np.array([0.0, 10, np.inf]))
+    check(np.geomspace(1e-6, 1, 3000), np.geomspace(1e-6, 1, 40))
     check(x[:0], 5)
 
 

@@ -17,6 +17,9 @@ class Deferred(Protocol):
     def evaluate(self) -> None:
         """Enqueue what computes them; the array then has memory, and nothing is put off any more."""
 
+    def evaluate_all(self, arrays: Any) -> None:
+        """The same for several arrays of a context, which may share launches."""
+
 
 class _OfThread(threading.local):
     depth = 0
@@ -48,10 +51,10 @@ class Unsettled:
             arrays = self.arrays
             count = len(arrays)
             try:
-                for reference in arrays[:count]:
-                    array = reference()
-                    if array is not None and array is not but and array.deferred is not None:
-                        array.deferred.evaluate()
+                found = [array for reference in arrays[:count] if (array := reference()) is not None]
+                waiting = [array for array in found if array is not but and array.deferred is not None]
+                if waiting:
+                    waiting[0].deferred.evaluate_all(waiting)
             finally:  # not before: other threads that launch wait for what they must not overtake
                 del arrays[:count]
                 if but is not None and but.deferred is not None:
