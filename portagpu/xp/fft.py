@@ -203,7 +203,11 @@ def _along_all(x: DeviceNDArray, s: Any, axes: Any, norm: str | None, *, inverse
     if pairs:
         return found
     found = floating(x)
-    return apply(np.multiply, found, np.dtype(f"c{max(8, 2 * found.itemsize)}").type(1)) if found.dtype.kind == "f" else found
+    return (
+        apply(np.multiply, found, np.dtype(f"c{max(8, 2 * found.itemsize)}").type(1))
+        if found.dtype.kind == "f"
+        else found
+    )
 
 
 def _frequencies(function: Any, n: Any, d: float, dtype: Any, device: Any) -> DeviceNDArray:

@@ -15,17 +15,7 @@ from portagpu.fourier.axes import zeros
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.xp.conversion import array_of
-from portagpu.xp.decompositions import (
-    cholesky,
-    eigh,
-    eigvalsh,
-    floating_of,
-    matrices_of,
-    qr,
-    slogdet,
-    svd,
-    svdvals,
-)
+from portagpu.xp.decompositions import cholesky, eigh, eigvalsh, floating_of, matrices_of, qr, slogdet, svd, svdvals
 from portagpu.xp.diagonals import diagonal, trace
 from portagpu.xp.norms import matrix_norm, vector_norm
 from portagpu.xp.products import alike, matmul, matrix_transpose, tensordot, vecdot
@@ -88,7 +78,10 @@ def det(x: Any, /) -> DeviceNDArray:
 
 
 def inv(x: Any, /) -> DeviceNDArray:
-    """The inverses of matrices. Elements are not finite where a matrix is singular. Raises `ShapeError`, `DTypeError`."""
+    """The inverses of matrices, whose elements are not finite where one is singular.
+
+    Raises `ShapeError`, `DTypeError`.
+    """
     found: DeviceNDArray = linalg.inv(matrices_of(x, square=True))
     return found
 

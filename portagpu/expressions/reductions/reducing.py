@@ -110,8 +110,7 @@ class _Stage:
         """Launch the kernel, and return what it writes."""
         made = [device_array(self._shape, dtype, context=context) for dtype in self._states] or [target]
         memories = [
-            array if span is None else _memory(array, *span)
-            for array, span in zip(operands, self._spans, strict=True)
+            array if span is None else _memory(array, *span) for array, span in zip(operands, self._spans, strict=True)
         ]
         own = numbers if self._element.numbers else ()
         args = (*made, *memories, *own, *self._numbers)

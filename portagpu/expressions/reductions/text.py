@@ -635,7 +635,9 @@ class _Text:
         plan, reducer = self.plan, self.reducer
         if plan.parts:
             at = f"part * lines + line + {self.number(n)}" if n else "part * lines + line"
-            self.add(f"out0.ravel()[{at}] = {number}", *([f"out1.ravel()[{at}] = {place}"] if reducer.has_places else []))
+            self.add(
+                f"out0.ravel()[{at}] = {number}", *([f"out1.ravel()[{at}] = {place}"] if reducer.has_places else [])
+            )
             return
         ahead = _terms([self.number(n)], plan.target[-1:], "t", plan.kept - 1) if n else []
         at = " + ".join(["target", *ahead])
@@ -659,4 +661,3 @@ def _terms(coordinates: list[str], steps: tuple[int | None, ...], name: str, fir
             continue
         found.append(coordinate if step == 1 else f"({coordinate}) * {name}_{axis + first}")
     return found
-

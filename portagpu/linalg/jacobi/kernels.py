@@ -124,7 +124,7 @@ def _rotate(g, p, q, m, line, s, tau, phase, exchanged, plan: cuda.constexpr):
 
 @cuda.jit(device=True)
 def _turn(g, v, p, q, n, m, line, found, tolerance, plan: cuda.constexpr):
-    """Make two columns, of which ``found`` are the products, orthogonal, the longer one first; whether they were not."""
+    """Make two columns, of which ``found`` are the products, orthogonal, the longer one first; if they were not."""
     size = math.hypot(found.re, found.im) if plan.is_complex else abs(found.re)
     floor = plan.real(plan.floor)
     acts = size > tolerance * math.sqrt(found.first) * math.sqrt(found.second)
