@@ -226,6 +226,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from portagpu import jax as jax
+    from portagpu import primitives as primitives
+    from portagpu import random as random
     from portagpu import torch as torch
     from portagpu import xp as xp
     from portagpu.accelerate.acceleration import accelerate as accelerate
@@ -283,7 +285,7 @@ if TYPE_CHECKING:
 _COMPILERS_FOR_CPUS = frozenset({"cfunc", "jit", "njit", "objmode", "prange", "stencil"})
 
 # modules that few programs need: one that is called, and two of packages that may not be there
-_MODULES = frozenset({"accelerate", "jax", "torch", "xp"})
+_MODULES = frozenset({"accelerate", "jax", "primitives", "random", "torch", "xp"})
 
 _BENCHMARKS = {"Launch": "launch", "benchmark": "benchmark"}  # by modules, which few programs need
 
@@ -311,7 +313,7 @@ if not TYPE_CHECKING:  # checkers would take any name for one of ours
 
 
 def __dir__() -> list[str]:
-    there = {name for name in _MODULES if name in ("accelerate", "xp") or importlib.util.find_spec(name) is not None}
+    there = {name for name in _MODULES if name not in ("jax", "torch") or importlib.util.find_spec(name) is not None}
     return sorted({*globals(), *types.NAMES, *_BENCHMARKS, *there, "literal_unroll"})
 
 

@@ -21,6 +21,7 @@
     │       └── BuildError                 a compiler refused the program
     ├── LaunchError                    the call of a kernel is at fault
     │   ├── ArgumentCountError           too many, too few or unknown arguments            (also TypeError)
+    │   ├── ArgumentValueError           an argument whose value means nothing             (also ValueError)
     │   ├── ArgumentTypeError            an argument of a type that no kernel can take     (also TypeError)
     │   │   ├── CopyNeededError            a host array without a copy of what is on a device (also ValueError)
     │   │   ├── LayoutError                a layout of guvectorize that means nothing   (also ValueError)
@@ -79,6 +80,7 @@ from portagpu.source import Span
 __all__ = [
     "ArgumentCountError",
     "ArgumentTypeError",
+    "ArgumentValueError",
     "BuildError",
     "ClosedError",
     "CopyNeededError",
@@ -310,6 +312,10 @@ class ArgumentCountError(LaunchError, TypeError):
 
 class ArgumentTypeError(LaunchError, TypeError):
     """An argument of a type that kernels cannot take."""
+
+
+class ArgumentValueError(LaunchError, ValueError):
+    """An argument of the right type whose value means nothing, such as a negative deviation."""
 
 
 class CopyNeededError(ArgumentTypeError, ValueError):

@@ -190,13 +190,6 @@ DEVICES = (
 
 HOST = (
     Case(
-        "Flat views of arrays with gaps",
-        _WITH_ARRAY + "x[:, :2].ravel()\n",
-        "`x[:, :2].copy().ravel()`.",
-    ),
-    Case("Picking elements by an array", _WITH_ARRAY + "x[[0, 1]]\n", "A kernel, or `x.copy_to_host()`."),
-    Case("Arithmetic of device arrays", _WITH_ARRAY + "x + x\n", "A kernel, or `cuda.vectorize`; `x @ x` works."),
-    Case(
         "Arrays of Python objects",
         "import numpy as np\nfrom portagpu import cuda\n\ncuda.to_device(np.array([None, 1]))\n",
         "Numbers, or records: NumPy's structured dtypes.",

@@ -84,6 +84,7 @@ _LATER_BY_MODULE: dict[str, str] = {
     ),
     "runtime.replay.graphs": "Graph graph",
     "cuda.interchange": "from_dlpack from_cuda_array_interface",
+    "xp.numpy_creation": "arange asarray empty empty_like eye full full_like linspace ones ones_like zeros zeros_like",
     "cuda.session": (
         "cuda_error detect event_elapsed_time external_stream is_bfloat16_supported is_float16_supported"
         " legacy_default_stream per_thread_default_stream profile_start profile_stop profiling require_context"
@@ -95,13 +96,8 @@ _SUBMODULES = frozenset(
 )
 
 
-_NEW = "cuda.to_device(np.{}(...)) copies one to the device, cuda.device_array(shape, dtype) makes one"
 _INSTEAD = {
-    **{name: _NEW.format(name) for name in ("arange", "array", "asarray", "full", "linspace", "ones", "zeros")},
-    "empty": "cuda.device_array(shape, dtype)",
-    "empty_like": "cuda.device_array_like(x)",
-    "zeros_like": "cuda.device_array_like(x), and then x[:] = 0",
-    "ones_like": "cuda.device_array_like(x), and then x[:] = 1",
+    "array": "cuda.asarray(...) makes an array on the device, cuda.to_device(x) copies one there",
     "asnumpy": "x.copy_to_host()",
     "sum": "cuda.reduce(lambda a, b: a + b)",
     "max": "cuda.reduce(max)",

@@ -121,6 +121,20 @@ from portagpu.types import (
     void,
 )
 from portagpu.ufuncs.decorators import guvectorize, vectorize
+from portagpu.xp.numpy_creation import (
+    arange,
+    asarray,
+    empty,
+    empty_like,
+    eye,
+    full,
+    full_like,
+    linspace,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
 
 _Number: TypeAlias = complex | np.number[Any] | np.bool_
 _Index: TypeAlias = SupportsIndex | tuple[SupportsIndex, ...]
@@ -1088,8 +1102,10 @@ __all__ = [
     "activemask",
     "all_sync",
     "any_sync",
+    "arange",
     "as_cuda_array",
     "as_dtype",
+    "asarray",
     "atomic",
     "ballot_sync",
     "barrier_sync",
@@ -1131,10 +1147,13 @@ __all__ = [
     "double8",
     "double16",
     "dp4a",
+    "empty",
+    "empty_like",
     "eq_sync",
     "event",
     "event_elapsed_time",
     "external_stream",
+    "eye",
     "fence_mbarrier_init",
     "fence_proxy_async",
     "ffs",
@@ -1170,6 +1189,8 @@ __all__ = [
     "from_cuda_array_interface",
     "from_dlpack",
     "from_dtype",
+    "full",
+    "full_like",
     "get_current_device",
     "gpus",
     "graph",
@@ -1227,6 +1248,7 @@ __all__ = [
     "ldmatrix",
     "legacy_default_stream",
     "libdevice",
+    "linspace",
     "list_devices",
     "literal_unroll",
     "local",
@@ -1256,6 +1278,8 @@ __all__ = [
     "mma_sync",
     "nanosleep",
     "none",
+    "ones",
+    "ones_like",
     "open_ipc_array",
     "pack_bfloat162",
     "pack_half2",
@@ -1388,4 +1412,6 @@ __all__ = [
     "wgmma_fence",
     "wgmma_wait_group",
     "wmma",
+    "zeros",
+    "zeros_like",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from weakref import ref
 
@@ -11,6 +12,8 @@ from portagpu.errors import ArgumentTypeError, DTypeError, OutOfMemoryError, Sha
 from portagpu.expressions.evaluation import evaluate
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import Operation, conversion, operation, operation_of
+from portagpu.expressions.stores import write
+from portagpu.expressions.together import evaluate_all
 from portagpu.runtime.arrays.array import DeviceNDArray, allocations
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.arrays.factory import facts_of, with_facts
@@ -39,7 +42,14 @@ def typed(operands: tuple[Any, ...], function: Operation) -> tuple[Any, ...]:
             break
     else:
         return operands
-    return tuple(kind.type(x) if type(x) in _PYTHON else x for x, kind in zip(operands, function.inputs, strict=True))
+    return tuple(
+        as_operand(kind.type(x)) if type(x) in _PYTHON else x for x, kind in zip(operands, function.inputs, strict=True)
+    )
+
+
+def as_operand(number: Any) -> Any:
+    """A NumPy scalar as kernels take it: truth as a byte."""
+    return np.uint8(number) if type(number) is np.bool_ else number
 
 
 def apply_into(out: DeviceNDArray, ufunc: np.ufunc, *values: Any, where: Any = None) -> DeviceNDArray:
@@ -59,8 +69,13 @@ def apply_into(out: DeviceNDArray, ufunc: np.ufunc, *values: Any, where: Any = N
 
 
 def convert(x: DeviceNDArray, dtype: np.dtype[Any]) -> DeviceNDArray:
-    """An array's elements as another dtype."""
+    """An array's elements as another dtype: of complex numbers that become real the real part, as NumPy's."""
     operands, _, shape, context = taken((x,))
+    if x.dtype.kind == "c" and dtype.kind == "b":
+        return apply(np.not_equal, x, 0)
+    if x.dtype.kind == "c" and dtype.kind != "c":
+        real = operation(".real", (x.dtype,), np.empty(0, x.dtype).real.dtype)
+        operands = (Node(context, real, operands, shape),)
     return put_off(Node(context, conversion(dtype), operands, shape))
 
 
@@ -74,11 +89,7 @@ def store(node: Node, out: DeviceNDArray) -> None:
         raise DTypeError(
             f"results of {node.dtype} cannot become {out.dtype}", hint="write x = x + y, or convert with astype"
         )
-    out.buffer  # noqa: B018 - where it is itself put off
-    context = out.context
-    context.unsettled.settle()
-    with context.unsettled:
-        evaluate(node, into=out)
+    write(node, out)
 
 
 def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[int, ...], Context]:
@@ -95,7 +106,7 @@ def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tu
                 continue
             value = operand(value)
             if isinstance(value, np.generic):
-                operands.append(value)
+                operands.append(as_operand(value))
                 kinds.append(value.dtype)
                 continue
             if isinstance(value, np.ndarray):
@@ -134,11 +145,16 @@ class PutOff:
             if node.result is None:
                 evaluate(node)
 
+    @staticmethod
+    def evaluate_all(arrays: Sequence[DeviceNDArray]) -> None:
+        """Launch the kernels of several arrays' expressions, those of small ones together."""
+        evaluate_all([put.node for array in arrays if isinstance(put := array.deferred, PutOff)])
+
 
 def put_off(node: Node) -> DeviceNDArray:
     """The array of a node, computed when something needs it: read, stored, shown or overtaken by a launch."""
     context = node.context
-    made = with_facts(_facts(context, node.shape, node.dtype))
+    made = with_facts(facts_for(context, node.shape, node.dtype))
     made._buffer = made.base = None
     made.stream = 0
     made.allocation_key = next(allocations)
@@ -161,7 +177,18 @@ def _may_wait(operand: Any) -> bool:
     return operand.token is not None and operand.stream == 0 and operand.allocation_key not in operand.context.shown
 
 
-def _facts(context: Context, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Any, ...]:
+def new_array(context: Context, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceNDArray:
+    """An uninitialised array in C order, whose facts are looked up. Raises `OutOfMemoryError`."""
+    made = with_facts(facts_for(context, shape, dtype))
+    made._buffer = context.allocate(made.size * made.itemsize)
+    made.base = None
+    made.stream = 0
+    made.allocation_key = next(allocations)
+    return made
+
+
+def facts_for(context: Context, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Any, ...]:
+    """What arrays of a shape and dtype in C order have in common."""
     known = context.array_facts
     found = known.get((shape, dtype))
     if found is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from portagpu.device.record import DeviceType
+from portagpu.device import DeviceType
 from portagpu.dispatch.ready import ReadyLaunch
 from portagpu.expressions.axes import broadcast_strides, joined
 from portagpu.expressions.kernels import FLAT, kernel_of
@@ -37,7 +37,7 @@ def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | 
     if len(program.nodes) > 1:
         shape = root.shape
         stored += [n for n in program.nodes if n is not root and n.shape == shape and n.is_wanted]
-    made = [_Made(node) for node in stored]
+    made = [Made(node) for node in stored]
     try:
         targets = [m.array for m in made]
         if into is not None:
@@ -61,7 +61,7 @@ def _alone(root: Node) -> tuple[Any, ...] | None:
     numbers = False
     for operand in operands:
         if type(operand) is DeviceNDArray:
-            if operand.layout_token is None or numbers:  # kernels take arrays first
+            if operand.layout_token is None or operand.stream or numbers:  # kernels take arrays first
                 return None
             key.append((operand.layout_token, operand._shape))
         elif type(operand) is Node:
@@ -96,7 +96,7 @@ def _run_again(root: Node, alone: tuple[Any, ...]) -> bool:
     return done
 
 
-class _Made:
+class Made:
     """The array that gets a node's elements: the one that shows the node, where the program still has that."""
 
     __slots__ = ("_deferred", "array", "node")
@@ -146,31 +146,55 @@ def _run(
     for node, array in zip(stored, targets, strict=True):
         key += (program.register_of(node), array.layout_token or array.type_key)
     key += program.key
-    args = (*targets, *arrays, *program.numbers)
     where = context.default_stream if stream is None else stream
+    # of other libraries' arrays, and of those that are bound to one
+    others = {a.stream: None for a in (*targets, *arrays) if a.stream and a.stream is not where}
+    for other in others:
+        where.wait_stream(other)
+    ready = _launched((program, stored), targets, arrays, ndim, tuple(key), where)
+    for other in others:
+        other.wait_stream(where)
+    return ready if is_flat else None
+
+
+def _launched(
+    operands: tuple[Program, list[Node]],
+    targets: Sequence[DeviceNDArray],
+    arrays: Sequence[DeviceNDArray],
+    ndim: int,
+    known: tuple[Any, ...],
+    stream: Stream,
+) -> ReadyLaunch:
+    """Launch as was done for what is ``known``, or compile."""
+    program, stored = operands
+    args = (*targets, *arrays, *program.numbers)
+    context, size = targets[0].context, targets[0].size
     launches = context.expression_launches
-    known = tuple(key)
     ready: ReadyLaunch | None = launches.get(known)
-    if ready is not None and ready.again(where, args):
-        return ready if is_flat else None
+    if ready is not None and ready.again(stream, args):
+        return ready
     singles = tuple(array.size == 1 and size > 1 for array in arrays)
-    threads, items = _shape_of(context, targets[0].itemsize, ndim)
-    kernel = kernel_of(Steps(program, stored, targets), ndim, singles, threads, items)
+    threads, items = threads_of(context), _items_of(context, targets[0].itemsize, ndim)
+    kernel = kernel_of(Steps(program, stored, list(targets)), ndim, singles, threads, items)
     if len(launches) >= _MOST:
         launches.clear()
     blocks = -(-size // (threads * items))
     launches[known] = ready = ReadyLaunch(kernel, (blocks, 1, 1), (threads, 1, 1), args, context)
-    ready.again(where, args)
-    return ready if is_flat else None
+    ready.again(stream, args)
+    return ready
 
 
-def _shape_of(context: Context, itemsize: int, ndim: int) -> tuple[int, int]:
-    """Threads of a block, and elements of a thread."""
+def threads_of(context: Context) -> int:
+    """Threads of a block."""
     caps = context.capabilities
-    threads = min(_THREADS, caps.max_work_group_size, caps.max_work_item_sizes[0])
-    if ndim != FLAT or caps.device_type is DeviceType.CPU:
-        return threads, 1
-    return threads, max(1, min(4, _BYTES // itemsize))
+    return min(_THREADS, caps.max_work_group_size, caps.max_work_item_sizes[0])
+
+
+def _items_of(context: Context, itemsize: int, ndim: int) -> int:
+    """Elements of a thread."""
+    if ndim != FLAT or context.capabilities.device_type is DeviceType.CPU:
+        return 1
+    return max(1, min(4, _BYTES // itemsize))
 
 
 def _walked(

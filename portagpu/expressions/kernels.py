@@ -26,7 +26,10 @@ def kernel_of(steps: Steps, ndim: int, singles: tuple[bool, ...], threads: int, 
     Each of a block's ``threads`` computes ``items`` elements. It takes the arrays that it writes, those that it reads,
     and numbers.
     """
-    text = _text(steps, ndim, singles, threads, items)
+    return _made(_text(steps, ndim, singles, threads, items))
+
+
+def _made(text: str) -> Dispatcher[..., Any]:
     with _lock:
         found = _kernels.get(text)
         if found is None:
@@ -34,6 +37,16 @@ def kernel_of(steps: Steps, ndim: int, singles: tuple[bool, ...], threads: int, 
                 _kernels.clear()
             found = _kernels[text] = kernel_from(text.splitlines(), {"core": _Named, "np": np, **TYPES}, {})
     return found
+
+
+def kernel_of_several(steps: Steps, singles: tuple[bool, ...], threads: int, count: int) -> Dispatcher[..., Any]:
+    """The kernel for ``count`` expressions that are alike, of arrays in C order.
+
+    It takes the number of blocks up to the end of each expression, and for each the array that is written, those that
+    are read, and numbers.
+    """
+    text = _text_of_several(steps, singles, threads, count)
+    return _made(text)
 
 
 class _Named:
@@ -74,7 +87,27 @@ def _text(steps: Steps, ndim: int, singles: tuple[bool, ...], threads: int, item
     return "\n".join(text)
 
 
-def _element(steps: Steps, indent: str, prefix: str, load: Callable[[int], str], target: str) -> list[str]:
+def _text_of_several(steps: Steps, singles: tuple[bool, ...], threads: int, count: int) -> str:
+    names = [f"end{m}" for m in range(count)]
+    body = []
+    for m in range(count):
+        arrays = [f"out{m}"] + [f"a{m}_{n}" for n in range(len(steps.arrays))]
+        names += [*arrays, *(f"m{m}n{n}" for n in range(len(steps.numbers)))]
+        begin = f" - end{m - 1}" if m else ""
+        body += [f"    {'elif' if m else 'if'} blockIdx.x < end{m}:"]
+        body += [f"        i = (blockIdx.x{begin}) * {threads} + threadIdx.x", f"        if i < out{m}.size:"]
+
+        def load(n: int, m: int = m) -> str:
+            return f"a{m}_{n}.ravel()[{'0' if singles[n] else 'i'}]"
+
+        body += _element(steps, "            ", f"m{m}", load, "", numbers=f"m{m}")
+        body += [f"            out{m}.ravel()[i] = m{m}v0"]
+    return "\n".join([f"def kernel({', '.join(names)}):", *body])
+
+
+def _element(
+    steps: Steps, indent: str, prefix: str, load: Callable[[int], str], target: str, *, numbers: str = ""
+) -> list[str]:
     """Lines that load an element's operands and compute what is stored of it, as variables v0, v1 ..."""
     lines = [f"{indent}{prefix}x{n} = {load(n)}" for n in range(len(steps.arrays))]
     if any(TARGET in registers for _, registers in steps.steps):
@@ -82,7 +115,7 @@ def _element(steps: Steps, indent: str, prefix: str, load: Callable[[int], str],
 
     def register(number: int) -> str:
         if number < 0:
-            return f"n{-1 - number}"
+            return f"{numbers}n{-1 - number}"
         if number >= STEPS:
             return f"{prefix}t{number - STEPS}"
         return f"{prefix}old" if number == TARGET else f"{prefix}x{number}"

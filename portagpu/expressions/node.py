@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 from weakref import ref
 
@@ -49,6 +50,11 @@ class Node:
     def dtype(self) -> np.dtype[Any]:
         """Of the elements."""
         return self.operation.dtype
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
 
     @property
     def is_large(self) -> bool:

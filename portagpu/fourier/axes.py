@@ -68,7 +68,7 @@ def apply_real(x: DeviceNDArray) -> DeviceNDArray:
 
 
 def _part(x: DeviceNDArray, axis: int, part: slice) -> DeviceNDArray:
-    found: DeviceNDArray = x[(*((slice(None),) * axis), part)]
+    found: DeviceNDArray = x[axis * (slice(None),) + (part,)]
     return found
 
 

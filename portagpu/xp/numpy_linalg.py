@@ -59,17 +59,6 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
     return functions.finished(found, array, axes, keepdims=keepdims)
 
 
-def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DeviceNDArray:
-    array = array_of(a)
-    first, second = functions.axes_in((axis1, axis2), array.ndim)
-    rest = tuple(a for a in range(array.ndim) if a not in (first, second))
-    return linalg.diagonal(array.transpose((*rest, first, second)), offset=offset)
-
-
-def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
-    return functions.reduce(np.add, _diagonal(a, offset, axis1, axis2), -1, dtype, out)
-
-
 def _flat(x: Any) -> DeviceNDArray:
     array = array_of(x)
     return reshaped(array, (array.size,))
@@ -188,8 +177,6 @@ register("linalg.outer", linalg.outer, frozenset())
 register("linalg.cross", linalg.cross, _words("axis"))
 register("linalg.tensordot", linalg.tensordot, _words("axes"))
 register("linalg.vecdot", linalg.vecdot, _words("axis"))
-register("diagonal", _diagonal, _words("offset axis1 axis2"))
-register("trace", _trace, _words("offset axis1 axis2 dtype out"))
 register("outer", _outer, _words("out"))
 register("inner", _inner, frozenset())
 register("vdot", _vdot, frozenset())

@@ -13,7 +13,9 @@ from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.numpy_dispatch import register
 from portagpu.xp import numpy_fft as numpy_fft
 from portagpu.xp import numpy_linalg as numpy_linalg
+from portagpu.xp import numpy_names as numpy_names  # which registers NumPy's other functions
 from portagpu.xp import numpy_reductions as numpy_reductions
+from portagpu.xp import numpy_sorting  # noqa: F401 - registers its functions
 from portagpu.xp.devices import context_on
 
 

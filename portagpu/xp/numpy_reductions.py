@@ -9,7 +9,7 @@ import numpy as np
 from portagpu.expressions.apply import apply, put_off, taken
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import operation
-from portagpu.expressions.reductions import functions
+from portagpu.expressions.reductions import accumulations, functions
 from portagpu.runtime.arrays.numpy_dispatch import register
 
 _REDUCING = frozenset({"axis", "dtype", "out", "keepdims", "initial", "where"})
@@ -31,14 +31,15 @@ _WITH_DTYPE = frozenset({"sum", "prod"})
 def _reduction(name: str, ufunc: np.ufunc) -> Any:
     if name in _WITH_DTYPE:
 
-        def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **more: Any):  # type: ignore[no-untyped-def]
-            return functions.reduce(ufunc, a, axis, dtype, out, keepdims=keepdims, **more)
-    else:
+        def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = 0, **o: Any) -> Any:
+            return functions.reduce(ufunc, a, axis, dtype, out, keepdims=keepdims, **o)
 
-        def function(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **more: Any):  # type: ignore[no-untyped-def,misc]
-            return functions.reduce(ufunc, a, axis, None, out, keepdims=keepdims, **more)
+        return function
 
-    return function
+    def without(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any) -> Any:
+        return functions.reduce(ufunc, a, axis, None, out, keepdims=keepdims, **options)
+
+    return without
 
 
 for _name, _found in _UFUNCS.items():
@@ -129,3 +130,25 @@ register("ptp", _ptp, frozenset({"axis", "out", "keepdims"}))
 for _name, _found in (("nansum", np.add), ("nanprod", np.multiply)):
     register(_name, _without_nan(_found), frozenset({"axis", "dtype", "out", "keepdims"}))
 register("nanmean", _nanmean, frozenset({"axis", "dtype", "out", "keepdims"}))
+
+
+def _accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+    return accumulations.accumulate(ufunc, array, axis, dtype, out)
+
+
+def _cumulative(ufunc: np.ufunc) -> Any:
+    def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        return accumulations.accumulate(ufunc, a, axis, dtype, out)
+
+    return function
+
+
+def _diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    return accumulations.differences(a, axis, n, prepend, append)
+
+
+register("ufunc.accumulate", _accumulate, frozenset({"axis", "dtype", "out"}))
+register("ufunc.outer", accumulations.outer, frozenset())
+register("cumsum", _cumulative(np.add), frozenset({"axis", "dtype", "out"}))
+register("cumprod", _cumulative(np.multiply), frozenset({"axis", "dtype", "out"}))
+register("diff", _diff, frozenset({"n", "axis", "prepend", "append"}))

@@ -1,4 +1,4 @@
-"""Utility functions of the array API standard: whether elements are true."""
+"""Utility functions of the array API standard: whether elements are true, differences."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.expressions.reductions import functions
+from portagpu.expressions.reductions import accumulations, functions
 from portagpu.runtime.arrays.array import DeviceNDArray
 
-__all__ = ["all", "any"]
+__all__ = ["all", "any", "diff"]
 
 
 def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> DeviceNDArray:
@@ -20,3 +20,8 @@ def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> DeviceNDArray
 def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> DeviceNDArray:
     """Whether an element along axes is true."""
     return functions.reduce(np.logical_or, x, axis, keepdims=keepdims)
+
+
+def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> DeviceNDArray:
+    """Each element along an axis less the one before it, ``n`` times; of bools, whether they differ."""
+    return accumulations.differences(x, axis, n, prepend, append)

@@ -84,10 +84,12 @@ def test_items_in_streams(device):
 
 def test_views_that_need_a_copy(device):
     array = cuda.to_device(np.arange(24.0).reshape(4, 6))
-    for refused in (lambda: array[::2].ravel(), lambda: array.T.ravel(), lambda: array.T.reshape(24)):
-        with pytest.raises(NotImplementedError) as caught:
-            refused()
-        assert isinstance(caught.value, errors.NotContiguousError)
+    host = np.arange(24.0).reshape(4, 6)
+    for use in (lambda x: x[::2].ravel(), lambda x: x.T.ravel(), lambda x: x.T.reshape(24), lambda x: x.T.ravel("F")):
+        np.testing.assert_array_equal(use(array).copy_to_host(), use(host))
+    with pytest.raises(NotImplementedError) as caught:
+        array.T.reshape(24, copy=False)
+    assert isinstance(caught.value, errors.NotContiguousError)
     with pytest.raises(errors.ShapeError) as caught:
         array.reshape(5, -1)
     assert not isinstance(caught.value, NotImplementedError)

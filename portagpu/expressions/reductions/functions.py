@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import dtypes
-from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, DTypeError, PortaGPUError, ShapeError
 from portagpu.expressions.apply import apply, put_off, store, taken
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion, operation
@@ -70,29 +70,53 @@ def reduce(
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`.
     """
     x = array_of(array)
-    if ufunc.nin != 2 or ufunc.nout != 1:
-        raise DTypeError(f"numpy.{ufunc.__name__} does not take two numbers and give one, and cannot reduce")
     target = out[0] if isinstance(out, tuple) else out
-    wanted = dtype if dtype is not None or target is None or ufunc.identity in (True, False) else target.dtype
-    kind, output = _kinds(ufunc, x.dtype, None if wanted is None else np.dtype(wanted))
-    reducer = reducer_of(ufunc.__name__, kind, output)
-    axes = axes_in(axis, x.ndim)
-    if len(axes) > 1 and not is_reorderable(ufunc.__name__):
-        raise ShapeError(
-            f"numpy.{ufunc.__name__} depends on the order of elements, so it reduces one axis", hint="pass axis=0"
-        )
+    wanted = dtype
+    if dtype is None and target is not None and ufunc.identity not in (True, False):
+        wanted = target.dtype
+    if wanted is not None:
+        wanted = np.dtype(wanted)
+    reducer, axes, gone, kind = _reduction(ufunc, x.dtype, x.ndim, axis, wanted)
     if where is not True:
         x = _masked(reducer, x, where, ufunc, initial)
     if initial is not None and not is_reorderable(ufunc.__name__):
         raise DTypeError(f"numpy.{ufunc.__name__}.reduce of device arrays takes no initial=")
-    if _count(x, axes) == 0:
-        found = _nothing(ufunc, x, axes, output, initial)
+    if x.size == 0 and _count(x, axes) == 0:
+        found = _nothing(ufunc, x, axes, reducer.output, initial)
     else:
-        found = reduced(x, reducer, frozenset(axes))
+        found = reduced(x, reducer, gone)
         if initial is not None:
-            start = output.type(initial)
-            found = _joined(ufunc, start, found, kind, output)
+            found = _joined(ufunc, reducer.output.type(initial), found, kind, reducer.output)
+    if not keepdims and target is None:
+        return found
     return finished(found, x, axes, keepdims=keepdims, out=target)
+
+
+def _reduction(
+    ufunc: np.ufunc, dtype: np.dtype[Any], ndim: int, axis: Any, wanted: np.dtype[Any] | None
+) -> tuple[Reducer, tuple[int, ...], frozenset[int], np.dtype[Any]]:
+    """The reducer, the axes that go, and the dtype of operands."""
+    try:
+        return _remembered(ufunc, dtype, ndim, axis, wanted)
+    except TypeError as error:
+        if isinstance(error, PortaGPUError):
+            raise
+        return _remembered(ufunc, dtype, ndim, tuple(axis), wanted)  # a list of axes
+
+
+@lru_cache(1024)
+def _remembered(
+    ufunc: np.ufunc, dtype: np.dtype[Any], ndim: int, axis: Any, wanted: np.dtype[Any] | None
+) -> tuple[Reducer, tuple[int, ...], frozenset[int], np.dtype[Any]]:
+    if ufunc.nin != 2 or ufunc.nout != 1:
+        raise DTypeError(f"numpy.{ufunc.__name__} does not take two numbers and give one, and cannot reduce")
+    kind, output = kinds_of(ufunc, dtype, wanted)
+    axes = axes_in(axis, ndim)
+    if len(axes) > 1 and not is_reorderable(ufunc.__name__):
+        raise ShapeError(
+            f"numpy.{ufunc.__name__} depends on the order of elements, so it reduces one axis", hint="pass axis=0"
+        )
+    return reducer_of(ufunc.__name__, kind, output), axes, frozenset(axes), kind
 
 
 def _joined(
@@ -104,11 +128,13 @@ def _joined(
 
 
 @lru_cache(1024)
-def _kinds(ufunc: np.ufunc, dtype: np.dtype[Any], wanted: np.dtype[Any] | None) -> tuple[np.dtype[Any], np.dtype[Any]]:
+def kinds_of(
+    ufunc: np.ufunc, dtype: np.dtype[Any], wanted: np.dtype[Any] | None
+) -> tuple[np.dtype[Any], np.dtype[Any]]:
     """The dtypes of operands and results of a reduction."""
     try:
         if wanted is None:
-            loop = ufunc.resolve_dtypes((None, dtype, None), reduction=True)  # type: ignore[arg-type]
+            loop = ufunc.resolve_dtypes((None, dtype, None), reduction=True)
         else:
             loop = ufunc.resolve_dtypes((wanted, wanted, None), reduction=False)
     except TypeError as error:
@@ -170,7 +196,7 @@ def finished(
         return found
     if not isinstance(out, DeviceNDArray):
         raise ArgumentTypeError(f"out= is a device array, not a {type(out).__name__}")
-    operands, kinds, shape, context = taken((found,))
+    operands, _, shape, context = taken((found,))
     store(Node(context, conversion(found.dtype), operands, shape), out)
     return out
 

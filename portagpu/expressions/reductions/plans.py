@@ -37,9 +37,9 @@ class Plan(NamedTuple):
 
     ``across``: neighbouring threads have neighbouring results, else elements of one result. ``group``: threads that
     have a result together; ``block``: all threads of a block. ``lanes``: elements of a vector, ``vectors`` that a
-    thread has under way. ``aside``: a work-item has a strip of neighbouring results. ``wide``: 64-bit subscripts. ``parts``: whether
-    results are parts of others. ``turns``: whether a thread takes several lines. ``warps``: lanes of warps exchange
-    numbers by instructions.
+    thread has under way. ``aside``: a work-item has a strip of neighbouring results. ``wide``: 64-bit subscripts.
+    ``parts``: whether results are parts of others. ``turns``: whether a thread takes several lines. ``warps``: lanes of
+    warps exchange numbers by instructions.
     """
 
     across: bool
@@ -231,6 +231,6 @@ def arguments(launch: Launch, axes: Axes) -> tuple[list[Any], list[int]]:
         known_steps = (*known.kept, *known.reduced)
         numbers += [step for step, static in zip(steps, known_steps, strict=True) if static is None]
     if not launch.plan.parts:
-        steps = zip(axes.target_steps, launch.plan.target, strict=True)
-        numbers += [step for step, static in steps if static is None]
+        target = zip(axes.target_steps, launch.plan.target, strict=True)
+        numbers += [step for step, static in target if static is None]
     return numbers, firsts

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from portagpu.dispatch.ready import ReadyLaunch
+from portagpu.expressions.apply import new_array
 from portagpu.expressions.reductions.axes import Axes, axes_of
 from portagpu.expressions.reductions.elements import Element, Source, stored
 from portagpu.expressions.reductions.plans import arguments, planned
 from portagpu.expressions.reductions.reducers import Reducer
 from portagpu.expressions.reductions.text import kernel_for
-from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream
 
@@ -32,7 +33,7 @@ def reduced(
     """
     context = source.context
     shape = source.shape
-    target = device_array(tuple(n for a, n in enumerate(shape) if a not in axes), reducer.output, context=context)
+    target = new_array(context, tuple(n for a, n in enumerate(shape) if a not in axes), reducer.output)
     if target.size == 0:
         return target
     with context.unsettled:
@@ -108,7 +109,7 @@ class _Stage:
         stream: Stream,
     ) -> list[DeviceNDArray]:
         """Launch the kernel, and return what it writes."""
-        made = [device_array(self._shape, dtype, context=context) for dtype in self._states] or [target]
+        made = [new_array(context, self._shape, dtype) for dtype in self._states] or [target]
         memories = [
             array if span is None else _memory(array, *span) for array, span in zip(operands, self._spans, strict=True)
         ]
@@ -131,7 +132,7 @@ def _stages(
     stages = [_Stage(element, reducer, axes, operands, context)]
     while stages[-1].parts[1]:
         shape, dtypes = stages[-1].parts
-        parts = [device_array(shape, dtype, context=context) for dtype in dtypes]
+        parts = [new_array(context, shape, dtype) for dtype in dtypes]
         steps, step = [], 1
         for extent in reversed(axes.kept):
             steps.append(step)

@@ -21,7 +21,8 @@ def singular_values(a: DeviceNDArray, stream: Stream) -> DeviceNDArray:
         a = a.transpose(0, 2, 1)
     if a.size and a.shape[-2] > a.shape[-1]:
         a = qr(a, mode="r", stream=stream)
-    return _square(a, stream, vectors=False)[0]
+    found: DeviceNDArray = _square(a, stream, vectors=False)[0]
+    return found
 
 
 def singular_factors(

@@ -29,9 +29,10 @@ from portagpu.runtime.arrays.layout import (
     layout_of,
     strides_of,
 )
-from portagpu.runtime.arrays.methods import ArrayMethods
+from portagpu.runtime.arrays.methods import ArrayElements
 from portagpu.runtime.arrays.operators import ArrayOperators
 from portagpu.runtime.arrays.overlap import may_overlap
+from portagpu.runtime.arrays.reduction_methods import ArrayReductions
 from portagpu.runtime.execution.context import Context, context_of
 from portagpu.runtime.execution.cuda_members import ArrayNames
 from portagpu.runtime.execution.deferred import Deferred
@@ -41,7 +42,7 @@ _LARGE = 2**30  # elements; larger arrays need 64-bit subscripts
 allocations = itertools.count()
 
 
-class DeviceNDArray(ArrayItems, ArrayMethods, ArrayOperators, ArrayNames):
+class DeviceNDArray(ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, ArrayNames):
     """An n-dimensional array in the memory of one device.
 
     ``shape``, ``strides`` (bytes), ``dtype``, ``ndim``, ``size``, ``nbytes``, ``itemsize``, ``T`` are those of NumPy.
@@ -252,21 +253,36 @@ class DeviceNDArray(ArrayItems, ArrayMethods, ArrayOperators, ArrayNames):
     def _broadcast(self, shape: Any) -> DeviceNDArray:
         return self._derive(views.broadcast(self._shadow(), shape))
 
-    def reshape(self, *newshape: Any, order: str = "C") -> DeviceNDArray:
-        """View with another shape. Raises `NotContiguousError` where that needs a copy, else `ShapeError`."""
+    def reshape(self, *newshape: Any, order: str = "C", copy: bool | None = None) -> DeviceNDArray:
+        """The elements in another shape: a view where there is one, else, or with ``copy``, a copy, as NumPy's.
+
+        Raises `ShapeError`, and `NotContiguousError` where ``copy`` is False and there is no view.
+        """
+        if copy:
+            return self._copied(order)._reshaped(newshape, order)
+        try:
+            return self._reshaped(newshape, order)
+        except NotContiguousError:
+            if copy is False:
+                raise
+            return self._copied(order)._reshaped(newshape, order)
+
+    def _reshaped(self, newshape: tuple[Any, ...], order: str) -> DeviceNDArray:
         return self._derive(views.reshaped(self._shadow(), newshape, order))
 
+    def _copied(self, order: str) -> DeviceNDArray:
+        """A copy whose elements in an order lie side by side."""
+        return self.copy(("F" if self.is_f_contiguous() else "C") if order == "A" else order)
+
     def ravel(self, order: str = "C", stream: Stream | int = 0) -> DeviceNDArray:
-        """One-dimensional view. Raises `NotContiguousError` where that needs a copy."""
+        """The elements with one axis: a view where they lie side by side in the order ("C", "F", "A"), else a copy."""
         if order == "A":
-            order = "C" if self.is_c_contiguous() else "F"
+            order = "F" if self.is_f_contiguous() and not self.is_c_contiguous() else "C"
         check_order(order)
+        source = self._on(stream)
         if not (self.is_f_contiguous() if order == "F" else self.is_c_contiguous()):
-            raise NotContiguousError(
-                f"an array with strides {self.strides} has no flat view in order {order!r}",
-                hint=f"call .copy({order!r}) first for a contiguous array",
-            )
-        return self._on(stream)._derive(views.reshaped(self._shadow(), (self.size,), order))
+            source = source.copy(order)
+        return source._derive(views.reshaped(source._shadow(), (self.size,), order))
 
     def transpose(self, *order: Any, axes: Any = None) -> DeviceNDArray:
         """View with permuted axes: ``transpose(1, 0)``, ``transpose((1, 0))`` or ``transpose(axes=(1, 0))``."""
@@ -293,7 +309,9 @@ class DeviceNDArray(ArrayItems, ArrayMethods, ArrayOperators, ArrayNames):
     # copies ---------------------------------------------------------------------------------------------------------
 
     def copy(self, order: str = "C") -> DeviceNDArray:
-        """A contiguous copy on the device."""
+        """A contiguous copy on the device: in order "C", "F", or that in which the elements lie ("A", "K")."""
+        if order in ("A", "K"):
+            order = "F" if self.is_f_contiguous() and not self.is_c_contiguous() else "C"
         return self._contiguous(self.stream or self.context.default_stream, order)
 
     def _contiguous(self, stream: Stream, order: str = "C") -> DeviceNDArray:

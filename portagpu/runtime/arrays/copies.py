@@ -98,10 +98,13 @@ def download(source: View, flat: np.ndarray[Any, Any], stream: Stream, *, blocki
         _hand_over(done, flat, stream, blocking)
 
 
-def upload(target: View, flat: np.ndarray[Any, Any], stream: Stream, *, blocking: bool) -> None:
-    """Copy flat host memory, which the stream keeps until the copy is done, to a contiguous device array."""
+def upload(target: View, flat: np.ndarray[Any, Any], stream: Stream, *, blocking: bool, is_own: bool = False) -> None:
+    """Copy flat host memory, which the stream keeps until the copy is done, to a contiguous device array.
+
+    ``is_own``: nobody else changes that memory, so that it need not be read before the call returns.
+    """
     driver = stream.context.driver
-    blocking = blocking or not is_pinned(flat, driver)
+    blocking = blocking or not (is_own or is_pinned(flat, driver))
     with enqueuing(stream) as queue:
         if pays(target.context, flat.nbytes) and not is_pinned(flat, driver):
             with staging(target.context, queue) as stage:

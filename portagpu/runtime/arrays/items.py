@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, DTypeError
+from portagpu.errors import ArgumentTypeError
+from portagpu.runtime.arrays import numpy_dispatch
 from portagpu.runtime.arrays.checks import assignable, host_array
 from portagpu.runtime.arrays.copies import copy_elements
 from portagpu.runtime.arrays.element_reads import note_element
@@ -19,6 +20,26 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+_SMALL = 1024  # elements for which a copy from the host takes no longer than a launch
+_PLAIN = frozenset({int, slice, type(None), EllipsisType, np.int64, np.int32})
+
+
+def gathers(key: Any) -> bool:
+    """Whether a subscript has arrays of integers or of bools, or bools: it gives no view."""
+    for item in key if isinstance(key, tuple) else (key,):
+        if type(item) in _PLAIN:
+            continue
+        if isinstance(item, list | tuple | bool | np.bool_):
+            return True
+        if getattr(item, "ndim", 0) or getattr(getattr(item, "dtype", None), "kind", "") == "b":
+            return True
+    return False
+
+
+def _has_dots(key: Any) -> bool:
+    return key is Ellipsis or (isinstance(key, tuple) and any(item is Ellipsis for item in key))
+
+
 class ArrayItems:
     """Subscripts of `DeviceNDArray`."""
 
@@ -26,6 +47,8 @@ class ArrayItems:
 
     # what the arrays bring
     ndim: int
+    deferred: Any
+    size: int
     readonly: bool
     context: Context
     stream: Stream | Literal[0]
@@ -61,6 +84,8 @@ class ArrayItems:
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(value, ArrayItems):
             self.setitem(key, value)
+        elif gathers(key):
+            numpy_dispatch.call("setitem", self, key, value)
         elif self.stream:  # nobody waits for it, so what the program may change meanwhile is copied first
             is_own = isinstance(value, int | float | complex | list | tuple)
             self.setitem(key, value if is_own else np.array(host_array(value)))
@@ -69,11 +94,14 @@ class ArrayItems:
             self.context.default_stream.synchronize()
 
     def getitem(self, item: Any, stream: Stream | int = 0) -> Any:
-        """``self[item]``: a view, or one element, copied to the host in a stream and waited for."""
+        """``self[item]``: a view, or one element, copied to the host in a stream and waited for.
+
+        With an ellipsis always a view; arrays in ``item`` give a new array.
+        """
+        if gathers(item):
+            return numpy_dispatch.call("getitem", self, item)
         found = self._view(item)
-        is_record = found.dtype.names is not None
-        is_view = self.ndim == 0 and self.dtype.names is None and item != ()  # x[...]: as NumPy's
-        if found.ndim == 0 and not is_record and not is_view:
+        if found.ndim == 0 and found.dtype.names is None and not _has_dots(item):
             where = self._stream(stream)
             host = found.copy_to_host(stream=where)
             where.synchronize()
@@ -83,16 +111,35 @@ class ArrayItems:
 
     def setitem(self, key: Any, value: Any, stream: Stream | int = 0) -> None:
         """``self[key] = value``; with a stream other than 0, synchronise it before changing a host array ``value``."""
+        if gathers(key):
+            numpy_dispatch.call("setitem", self, key, value)
+            return
         target = self._view(key)
         if self.readonly:
             raise ArgumentTypeError("the array is read-only")
+        where = self._stream(stream)
+        is_here = where is self.context.default_stream and target.dtype.kind in "biufc"
         if not isinstance(value, ArrayItems):
-            target.copy_to_device(assignable(value, target.dtype, target.shape), stream)
+            if is_here and isinstance(value, bool | int | float | complex | np.number) and target.size > _SMALL:
+                numpy_dispatch.call("assign", target, value)
+            else:
+                target.copy_to_device(assignable(value, target.dtype, target.shape), stream)
+            return
+        if is_here and (value.deferred is not None or value.dtype != target.dtype):
+            numpy_dispatch.call("assign", target, value)
             return
         if value.dtype != target.dtype:
-            raise DTypeError(f"cannot copy {value.dtype} into {target.dtype}", hint="convert with a kernel first")
-        where = self._stream(stream)
+            value = numpy_dispatch.call("convert", value, target.dtype)
+        if _is_same(value, target):  # x[k] += y has written there
+            return
         source = value._broadcast(target.shape)
         if may_overlap((source, target)):
             source = source._contiguous(where)
         copy_elements(source, target, where)
+
+
+def _is_same(x: Any, y: Any) -> bool:
+    if x.allocation_key != y.allocation_key or x.buffer is not y.buffer:
+        return False
+    places = ((a.offset, a.shape, a.strides, a.dtype) for a in (x, y))
+    return next(places) == next(places)

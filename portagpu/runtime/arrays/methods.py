@@ -1,81 +1,158 @@
-"""NumPy's methods of device arrays that reduce or accumulate elements; `numpy_dispatch` knows what computes them."""
+"""Methods of device arrays that NumPy's have; what computes is registered by higher layers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError
 from portagpu.runtime.arrays import numpy_dispatch
+from portagpu.runtime.arrays.layout import checked_dtype
 
 if TYPE_CHECKING:
-    from portagpu.runtime.arrays.array import DeviceNDArray
+    from typing_extensions import Self
 
 
-class ArrayMethods:
-    """Methods of `DeviceNDArray`: as NumPy's arrays have them, with results on the device."""
+class ArrayElements:
+    """Methods of `DeviceNDArray` that convert, select, copy and change elements, as those of `numpy.ndarray`."""
 
     __slots__ = ()
 
-    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, **options: Any) -> DeviceNDArray:
-        """The sum along axes. ``keepdims``, ``initial``, ``where``: as NumPy's."""
-        return _call("sum", self, axis, dtype=dtype, out=out, **options)
+    # what the arrays bring
+    size: int
+    ndim: int
+    copy: Callable[..., Any]
+    copy_to_host: Callable[[], np.ndarray[Any, Any]]
+    ravel: Callable[..., Any]
+    _derive: Any
+    _shadow: Any
+    _only: Any
 
-    def prod(self, axis: Any = None, dtype: Any = None, out: Any = None, **options: Any) -> DeviceNDArray:
-        """The product along axes. ``keepdims``, ``initial``, ``where``: as NumPy's."""
-        return _call("prod", self, axis, dtype=dtype, out=out, **options)
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents."""
+        raise NotImplementedError
 
-    def max(self, axis: Any = None, out: Any = None, **options: Any) -> DeviceNDArray:
-        """The largest element along axes. Raises `ShapeError` for no elements."""
-        return _call("max", self, axis, out=out, **options)
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the elements."""
+        raise NotImplementedError
 
-    def min(self, axis: Any = None, out: Any = None, **options: Any) -> DeviceNDArray:
-        """The smallest element along axes. Raises `ShapeError` for no elements."""
-        return _call("min", self, axis, out=out, **options)
+    def astype(self, dtype: Any, order: str = "K", casting: Any = "unsafe", copy: bool = True) -> Self:
+        """The elements as another dtype, a new array; with ``copy=False`` the array itself if it has the dtype.
 
-    def all(self, axis: Any = None, out: Any = None, **options: Any) -> DeviceNDArray:
-        """Whether all elements along axes are true."""
-        return _call("all", self, axis, out=out, **options)
+        Raises `DTypeError` where ``casting`` does not allow it, and for complex numbers to become real.
+        """
+        kind = checked_dtype(dtype)
+        found: Self
+        if kind == self.dtype:
+            found = self.copy(order) if copy else self
+            return found
+        if not np.can_cast(self.dtype, kind, casting):
+            raise DTypeError(f"{self.dtype} does not become {kind} with casting={casting!r}")
+        found = numpy_dispatch.call("astype", self, kind)
+        return found
 
-    def any(self, axis: Any = None, out: Any = None, **options: Any) -> DeviceNDArray:
-        """Whether an element along axes is true."""
-        return _call("any", self, axis, out=out, **options)
+    def fill(self, value: Any) -> None:
+        """Set all elements to a number."""
+        numpy_dispatch.call("assign", self, value)
 
-    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, **options: Any) -> DeviceNDArray:
-        """The arithmetic mean along axes. ``keepdims``, ``where``: as NumPy's."""
-        return _call("mean", self, axis, dtype=dtype, out=out, **options)
+    def flatten(self, order: str = "C") -> Self:
+        """A one-dimensional copy on the device."""
+        found: Self = self.copy(order).ravel(order)
+        return found
 
-    def var(
-        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, **options: Any
-    ) -> DeviceNDArray:
-        """The variance along axes."""
-        return _call("var", self, axis, dtype=dtype, out=out, ddof=ddof, **options)
+    def item(self, *place: Any) -> Any:
+        """One element as a Python number, at subscripts or at a number in C order; without any, the only one.
 
-    def std(
-        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, **options: Any
-    ) -> DeviceNDArray:
-        """The standard deviation along axes."""
-        return _call("std", self, axis, dtype=dtype, out=out, ddof=ddof, **options)
+        Raises `ShapeError`, `OutOfBoundsError`.
+        """
+        if not place:
+            return self._only("item()")
+        try:
+            at = place[0] if len(place) == 1 and isinstance(place[0], tuple) else place
+            if len(at) == 1 and self.ndim != 1:
+                (number,) = at
+                if not -self.size <= number < self.size:
+                    raise OutOfBoundsError(f"there is no element {number} among {self.size}")
+                at = np.unravel_index(number % self.size, self.shape)
+            if len(at) != self.ndim:
+                raise ShapeError(f"an array of shape {self.shape} has no item{place}")
+            shadow, key = self._shadow(), (*at, Ellipsis)
+            return self._derive(shadow[key], shadow)._only("item()")
+        except (IndexError, ValueError, TypeError) as error:
+            kind = OutOfBoundsError if isinstance(error, IndexError) else ShapeError
+            raise kind(f"an array of shape {self.shape} has no item{place}: {error}") from None
 
-    def ptp(self, axis: Any = None, out: Any = None, **options: Any) -> DeviceNDArray:
-        """The largest element along axes less the smallest."""
-        return _call("ptp", self, axis, out=out, **options)
+    def tolist(self) -> Any:
+        """The elements on the host, as nested lists of Python numbers."""
+        return self.copy_to_host().tolist()
 
-    def argmax(self, axis: int | None = None, out: Any = None, **options: Any) -> DeviceNDArray:
-        """The first place of the largest element."""
-        return _call("argmax", self, axis, out=out, **options)
+    def nonzero(self) -> tuple[Self, ...]:
+        """For each axis the subscripts of the elements that are not 0, in C order."""
+        found: tuple[Self, ...] = numpy_dispatch.call("nonzero", self)
+        return found
 
-    def argmin(self, axis: int | None = None, out: Any = None, **options: Any) -> DeviceNDArray:
-        """The first place of the smallest element."""
-        return _call("argmin", self, axis, out=out, **options)
+    def take(self, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Self:
+        """The parts along an axis at integers; of the flat array with axis None. See `numpy.take`."""
+        found: Self = numpy_dispatch.call("take", self, indices, axis=axis, out=out, mode=mode)
+        return found
 
-    def cumsum(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> DeviceNDArray:
-        """Sums of all elements up to each."""
-        return _call("cumsum", self, axis, dtype=dtype, out=out)
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """Write values to the elements at numbers in C order. See `numpy.put`."""
+        numpy_dispatch.call("put", self, indices, values, mode=mode)
 
-    def cumprod(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> DeviceNDArray:
-        """Products of all elements up to each."""
-        return _call("cumprod", self, axis, dtype=dtype, out=out)
+    def repeat(self, repeats: Any, axis: int | None = None) -> Self:
+        """Each element, or part along an axis, several times."""
+        found: Self = numpy_dispatch.call("repeat", self, repeats, axis=axis)
+        return found
 
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Self:
+        """A read-only view of a diagonal of two axes. Raises `ShapeError`."""
+        found: Self = numpy_dispatch.call("diagonal", self, offset=offset, axis1=axis1, axis2=axis2)
+        return found
 
-def _call(name: str, array: Any, axis: Any, **options: Any) -> DeviceNDArray:
-    found: DeviceNDArray = numpy_dispatch.call(name, array, axis=axis, **options)
-    return found
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Self:
+        """The sum of a diagonal."""
+        options = {} if dtype is None else {"dtype": dtype}
+        found: Self = numpy_dispatch.call("sum", self.diagonal(offset, axis1, axis2), axis=-1, **options)
+        return found
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Self:
+        """The elements, those below ``min`` or above ``max`` replaced by these."""
+        found: Self = numpy_dispatch.call("clip", self, min, max, out=out)
+        return found
+
+    def round(self, decimals: int = 0, out: Any = None) -> Self:
+        """The elements rounded to a number of decimals, halves to the even neighbour."""
+        found: Self = numpy_dispatch.call("round", self, decimals, out=out)
+        return found
+
+    def conj(self) -> Self:
+        """The complex conjugates."""
+        found: Self = numpy_dispatch.call("conjugate", self)
+        return found
+
+    conjugate = conj
+
+    @property
+    def real(self) -> Self:
+        """A view of the real parts; a real array itself."""
+        if self.dtype.kind != "c":
+            return self
+        shadow = self._shadow()
+        found: Self = self._derive(shadow.real, shadow)
+        return found
+
+    @property
+    def imag(self) -> Self:
+        """A view of the imaginary parts; zeros for a real array."""
+        found: Self
+        if self.dtype.kind != "c":
+            found = numpy_dispatch.call("zeros_like", self)
+            return found
+        shadow = self._shadow()
+        found = self._derive(shadow.imag, shadow)
+        return found

@@ -155,26 +155,9 @@ class ArrayOperators:
     def __dlpack_device__(self) -> tuple[int, int]:
         return device_of(self)  # type: ignore[arg-type]
 
-    def flatten(self, order: str = "C") -> Any:
-        """A one-dimensional copy on the device."""
-        return self.copy(order).ravel(order)
-
     def swapaxes(self, axis1: int, axis2: int) -> Any:
         """View with two axes exchanged. Raises `ShapeError`."""
         return numpy_dispatch.call("swapaxes", self, axis1, axis2)
-
-    def item(self, *place: Any) -> Any:
-        """One element as a Python number; without a place, the only one. Raises `ShapeError`."""
-        if not place:
-            return self._only("item()")
-        try:
-            return self.copy_to_host().item(*place)
-        except (IndexError, ValueError, TypeError) as error:
-            raise ShapeError(f"an array of shape {self.shape} has no item{place}: {error}") from None
-
-    def tolist(self) -> Any:
-        """The elements on the host, as nested lists of Python numbers."""
-        return self.copy_to_host().tolist()
 
     def __len__(self) -> int:
         if not self.shape:

@@ -52,8 +52,8 @@ def _basic(item: Any) -> Any:
         with contextlib.suppress(TypeError):
             return operator.index(item)
     raise ArgumentTypeError(
-        f"device arrays take integers and slices as indices, not {type(item).__name__}",
-        hint="gather with a kernel, or on the host with copy_to_host()",
+        f"device arrays take integers, slices and arrays as indices, not {type(item).__name__}",
+        hint="convert it to an integer",
     )
 
 

@@ -75,6 +75,7 @@ class Context(ContextNames):
         self.prints = False  # a kernel that prints was launched
         self.unsettled = Unsettled()
         self.shown: set[int] = set()  # allocation keys of arrays whose memory other libraries were shown
+        self.index_faults: Any = None  # the array that kernels set for subscripts out of bounds
         self.lent: dict[Any, Any] = {}  # device arrays of memory that others lend, by how it lies
         self.expression_launches: dict[Any, Any] = {}  # that are ready, by what leads to them
         self.array_facts: dict[Any, Any] = {}  # of new arrays, by shape and dtype
@@ -331,6 +332,7 @@ class Context(ContextNames):
             self._pool.free_held()
         self.programs.clear()
         self.lent.clear()
+        self.index_faults = None
         self.specialisations.clear()
 
     def __repr__(self) -> str:

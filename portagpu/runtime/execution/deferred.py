@@ -17,6 +17,9 @@ class Deferred(Protocol):
     def evaluate(self) -> None:
         """Enqueue what computes them; the array then has memory, and nothing is put off any more."""
 
+    def evaluate_all(self, arrays: Any) -> None:
+        """The same for several arrays of a context, which may share launches."""
+
 
 class _OfThread(threading.local):
     depth = 0
@@ -37,20 +40,25 @@ class Unsettled:
         self.arrays: list[weakref.ref[Any]] = []
         self._lock = threading.RLock()
 
-    def settle(self) -> None:
-        """Have all be computed. Raises what the first that fails raises; it does so again when it is read."""
+    def settle(self, but: Any = None) -> None:
+        """Have all be computed, but perhaps one, which the caller is about to compute.
+
+        Raises what the first that fails raises; it does so again when it is read.
+        """
         if _thread.depth:
             return
         with self:
             arrays = self.arrays
             count = len(arrays)
             try:
-                for reference in arrays[:count]:
-                    array = reference()
-                    if array is not None and array.deferred is not None:
-                        array.deferred.evaluate()
+                found = [array for reference in arrays[:count] if (array := reference()) is not None]
+                waiting = [array for array in found if array is not but and array.deferred is not None]
+                if waiting:
+                    waiting[0].deferred.evaluate_all(waiting)
             finally:  # not before: other threads that launch wait for what they must not overtake
                 del arrays[:count]
+                if but is not None and but.deferred is not None:
+                    arrays.append(weakref.ref(but))
 
     def __enter__(self) -> None:
         self._lock.acquire()

@@ -9,7 +9,7 @@ from portagpu import cuda
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.factory import FACTS, ArrayFactory
 
-_OWN = {"__weakref__", "_buffer", "allocation_key", "base", "stream", "token"}
+_OWN = {"deferred", "__weakref__", "_buffer", "allocation_key", "base", "stream", "token"}
 
 
 def test_each_attribute_is_the_patterns_or_its_own():

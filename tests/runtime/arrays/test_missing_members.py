@@ -22,13 +22,7 @@ X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 @pytest.mark.parametrize(
     "use, hint",
     [
-        (lambda d: d + 1, "vectorize"),
-        (lambda d: np.exp(d), "vectorize"),
-        (lambda d: np.add(d, d), "vectorize"),
-        (lambda d: np.sum(d), r"cuda\.reduce"),
-        (lambda d: np.add.reduce(d), r"cuda\.reduce"),
-        (lambda d: np.zeros_like(d), "device_array_like"),
-        (lambda d: np.concatenate([d, d]), r"cuda\.device_array"),
+        (lambda d: np.average(d), r"cuda\.reduce"),
         (lambda d: np.einsum("ijk->i", d), r"portagpu\.matmul"),
         (lambda d: np.linalg.inv(d), "kernel"),
     ],
@@ -41,8 +35,7 @@ def test_functions_and_operators(device, use, hint):
 @pytest.mark.parametrize(
     "name, hint",
     [
-        *(("sum", r"cuda\.reduce"), ("max", r"cuda\.reduce"), ("astype", "copy_to_host"), ("fill", r"x\[:\] = value")),
-        *(("get", "copy_to_host"), ("round", "vectorize"), ("nonsense", "'nonsense'$")),
+        *(("get", "copy_to_host"), ("nonsense", "'nonsense'$")),
     ],
 )
 def test_members(device, name, hint):
@@ -53,7 +46,7 @@ def test_members(device, name, hint):
     assert caught.value.name == name and caught.value.obj is array
 
 
-@pytest.mark.parametrize("name, hint", [("zeros", "to_device"), ("empty", "device_array"), ("qqqq", "'qqqq'$")])
+@pytest.mark.parametrize("name, hint", [("array", "to_device"), ("asnumpy", "copy_to_host"), ("qqqq", "'qqqq'$")])
 def test_names_of_the_module(name, hint):
     with pytest.raises(AttributeError, match=hint):
         getattr(cuda, name)

@@ -235,7 +235,7 @@ def test_indices_may_be_anything_that_is_an_integer(device):
     for one in (1, np.int8(1), np.array(1), cuda.to_device(np.array(1))):
         np.testing.assert_array_equal(array[one].copy_to_host(), host[1])
         assert array[one, one] == 4
-    for wrong in (True, np.array([1]), 1.0, "x"):
+    for wrong in (1.0, "x", [1.5]):
         with pytest.raises(errors.ArgumentTypeError):
             array[wrong]
 

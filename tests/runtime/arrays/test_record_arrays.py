@@ -171,7 +171,7 @@ def test_mistakes(device):
     on_device = cuda.to_device(random_records(4, PACKED))
     with pytest.raises(errors.OutOfBoundsError, match="no field 'x'"):
         on_device["x"]
-    with pytest.raises(errors.ArgumentTypeError, match="integers and slices"):
+    with pytest.raises(errors.ArgumentTypeError, match="integers, slices and arrays"):
         cuda.to_device(np.zeros(3))["a"]
     with pytest.raises(errors.DTypeError):
         on_device.copy_to_device(np.zeros(4, OVERLAPPING))

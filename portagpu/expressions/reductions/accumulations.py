@@ -1,0 +1,101 @@
+"""Accumulations of arrays as NumPy has them, and tables of two arrays' elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from portagpu.errors import DTypeError, ShapeError
+from portagpu.expressions.apply import apply
+from portagpu.expressions.reductions.functions import array_of, axes_in, finished, kinds_of
+from portagpu.primitives.scans.operators import operator_of
+from portagpu.primitives.scans.scanning import scan
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+
+
+def accumulate(
+    ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, *, initial: bool = False
+) -> DeviceNDArray:
+    """`numpy.ufunc.accumulate`: what all elements up to each become; without an axis, of the flat array.
+
+    ``initial``: results begin with the function's identity, one more than there are elements. Functions without an
+    identity are applied in order, by a thread for each result's axis.
+
+    Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`.
+    """
+    x = array_of(array)
+    if ufunc.nin != 2 or ufunc.nout != 1:
+        raise DTypeError(f"numpy.{ufunc.__name__} does not take two numbers and give one, and cannot accumulate")
+    if x.ndim == 0 and axis is not None:
+        raise ShapeError("an array without axes cannot be accumulated")
+    if axis is None:
+        x, axis = flat(x), 0
+    (number,) = axes_in(axis, x.ndim)
+    target = out[0] if isinstance(out, tuple) else out
+    wanted = target.dtype if dtype is None and target is not None else dtype
+    kind, output = kinds_of(ufunc, x.dtype, None if wanted is None else np.dtype(wanted))
+    if kind != output:
+        kind = output
+    found = scan(x, operator_of(ufunc, kind), number, output, initial=initial)
+    return finished(found, found, (), keepdims=False, out=target)
+
+
+def flat(x: DeviceNDArray) -> DeviceNDArray:
+    """An array as one axis, in C order: a view where that is possible."""
+    return (x if x.is_c_contiguous() else x.copy()).ravel()
+
+
+def outer(ufunc: np.ufunc, a: Any, b: Any, **options: Any) -> DeviceNDArray:
+    """`numpy.ufunc.outer`: the function of each pair of elements, put off."""
+    x, y = array_of(a), array_of(b)
+    if options:
+        raise DTypeError(f"numpy.{ufunc.__name__}.outer of device arrays takes no {', '.join(options)}")
+    return apply(ufunc, x.reshape(x.shape + (1,) * y.ndim), y)
+
+
+def differences(array: Any, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> DeviceNDArray:
+    """`numpy.diff`: each element less the one before it, ``n`` times. Raises `ShapeError`."""
+    x = array_of(array)
+    if n < 0:
+        raise ShapeError(f"differences are taken n times, not {n}")
+    if x.ndim == 0:
+        raise ShapeError("an array without axes has no differences")
+    (number,) = axes_in(axis, x.ndim)
+    if n == 0:
+        return x
+    x = _longer(x, number, prepend, append)
+    ufunc = np.not_equal if x.dtype.kind == "b" else np.subtract
+    before = (slice(None),) * number
+    for _ in range(n):
+        length = x.shape[number]
+        x = apply(ufunc, x._view((*before, slice(1, None))), x._view((*before, slice(0, max(length - 1, 0)))))
+    return x
+
+
+def _longer(x: DeviceNDArray, axis: int, prepend: Any, append: Any) -> DeviceNDArray:
+    """An array with more elements at the ends of an axis."""
+    parts = [part if part is None else array_of(part) for part in (prepend, append)]
+    if parts == [None, None]:
+        return x
+    pieces = []
+    for part in (parts[0], x, parts[1]):
+        if part is None:
+            continue
+        if part.ndim == 0:
+            part = part.broadcast_to(tuple(1 if n == axis else extent for n, extent in enumerate(x.shape)))
+        pieces.append(part)
+    dtype = np.result_type(*(piece.dtype for piece in pieces))
+    length = sum(piece.shape[axis] for piece in pieces)
+    shape = tuple(length if n == axis else extent for n, extent in enumerate(x.shape))
+    found = device_array(shape, dtype, context=x.context)
+    start = 0
+    for piece in pieces:
+        end = start + piece.shape[axis]
+        place = found._view((slice(None),) * axis + (slice(start, end),))
+        if place.shape != piece.shape:
+            raise ShapeError(f"shapes {piece.shape} and {x.shape} differ beside axis {axis}")
+        if piece.size:
+            finished(piece, piece, (), keepdims=False, out=place)
+        start = end
+    return found

@@ -1,0 +1,47 @@
+"""Expressions whose elements are written into arrays that they may read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from portagpu.expressions.evaluation import evaluate
+from portagpu.expressions.node import Node
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.copies import copy_strided
+from portagpu.runtime.arrays.overlap import may_overlap
+
+
+def write(node: Node, target: DeviceNDArray, value: DeviceNDArray | None = None) -> None:
+    """Compute a node's elements into an array of its shape, after all that is to be computed from what it holds now.
+
+    ``value``: an array of the program's that the node reads; where it is put off, the same kernel computes it.
+    """
+    target.buffer  # noqa: B018 - where it is itself put off
+    context = node.context
+    context.unsettled.settle(value)
+    with context.unsettled:
+        if not _reads_elsewhere(node, target):
+            evaluate(node, into=target)
+            return
+        made = device_array(target.shape, target.dtype, context=context)
+        evaluate(node, into=made)
+        copy_strided(made, target, context.default_stream)
+
+
+def _reads_elsewhere(node: Node, target: DeviceNDArray) -> bool:
+    """Whether an element's value depends on other elements of the target, which may have been written by then."""
+    if node.result is not None:
+        return _shifted(node.result, target)
+    operands: tuple[Any, ...] = node.operands
+    for x in operands:
+        if _reads_elsewhere(x, target) if type(x) is Node else isinstance(x, DeviceNDArray) and _shifted(x, target):
+            return True
+    return False
+
+
+def _shifted(x: DeviceNDArray, target: DeviceNDArray) -> bool:
+    """Whether arrays may share memory in which their elements do not lie alike."""
+    if not may_overlap((x, target)):
+        return False
+    lies, wanted = ((a.allocation_key, a.offset, a.shape, a.strides, a.itemsize) for a in (x, target))
+    return lies != wanted

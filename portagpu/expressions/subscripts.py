@@ -1,0 +1,140 @@
+"""Subscripts with arrays: NumPy's rules for what they select and where its axes go.
+
+Integers, slices, new axes and the ellipsis make a view first; what is left are arrays of integers for some of its axes.
+Bools are the subscripts of what is true.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portagpu.errors import ArgumentTypeError, OutOfBoundsError
+from portagpu.primitives.gathering import Subscripts, joined
+from portagpu.primitives.selection import nonzero
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.checks import host_array
+from portagpu.runtime.arrays.creation import as_device_array, is_device_like
+from portagpu.ufuncs.operands import broadcast_shapes
+
+
+class Selected(NamedTuple):
+    """A view, of which ``axes`` axes from ``first`` on are subscripted, joined as one, by ``at``."""
+
+    view: DeviceNDArray
+    first: int
+    axes: int
+    at: Subscripts
+
+
+def mask_of(x: DeviceNDArray, key: Any) -> DeviceNDArray | None:
+    """The device array of bools that alone is the key, for the first axes of an array; None for other keys."""
+    if isinstance(key, tuple) and len(key) == 1:
+        key = key[0]
+    if not isinstance(key, DeviceNDArray) or key.dtype != np.bool_ or not key.ndim or key.context is not x.context:
+        return None
+    _check_mask(key.shape, x.shape[: key.ndim])
+    return key
+
+
+def selected(x: DeviceNDArray, key: Any) -> Selected:
+    """What a key with arrays selects. Raises `OutOfBoundsError`, `ShapeError`, `ArgumentTypeError`."""
+    if not isinstance(key, tuple) and x.ndim:
+        only = _item(key)
+        if isinstance(only, np.ndarray | DeviceNDArray) and only.dtype != np.bool_:
+            return Selected(x, 0, 1, Subscripts.of(only, x.shape[0], x.context))
+    items = _expanded([_item(item) for item in (key if isinstance(key, tuple) else (key,))], x.ndim)
+    basic: list[Any] = []  # subscripts of the view
+    is_array: list[bool] = []  # of each axis of the view
+    parts: list[Subscripts] = []
+    extents: list[int] = []
+    places: list[int] = []  # in the key, of arrays and of integers: as NumPy counts these
+    axis = 0
+    for place, item in enumerate(items):
+        if item is None or isinstance(item, slice):
+            basic.append(item)
+            is_array.append(False)
+            axis += item is not None
+            continue
+        places.append(place)
+        if isinstance(item, int):
+            basic.append(item)
+            axis += 1
+            continue
+        for index, extent in _arrays(item, x.shape, axis):
+            is_new = extent is None
+            basic.append(None if is_new else slice(None))
+            is_array.append(True)
+            extents.append(1 if extent is None else extent)
+            parts.append(Subscripts.of(index, extents[-1], x.context))
+            axis += not is_new
+    view = x._view(tuple(basic))
+    together = places[-1] - places[0] == len(places) - 1
+    before = sum(item is None or isinstance(item, slice) for item in items[: places[0]]) if together else 0
+    others = [n for n, found in enumerate(is_array) if not found]
+    arrays = [n for n, found in enumerate(is_array) if found]
+    order = [*others[:before], *arrays, *others[before:]]
+    if order != list(range(len(order))):
+        view = view.transpose(order)
+    shape = broadcast_shapes([part.array.shape for part in parts])
+    return Selected(view, before, len(parts), joined(parts, extents, shape))
+
+
+def _item(item: Any) -> Any:
+    """A part of a key: None, Ellipsis, a slice, an int, or an array of bools or integers."""
+    if item is None or item is Ellipsis or isinstance(item, slice):
+        return item
+    if isinstance(item, bool | np.bool_):
+        return np.asarray(item)
+    if not isinstance(item, np.ndarray | DeviceNDArray):
+        try:
+            return operator.index(item)
+        except TypeError:
+            pass
+        item = as_device_array(item) if is_device_like(item) else host_array(item)
+        if not item.size and item.dtype.kind == "f":
+            item = item.astype(np.int64)  # an empty list
+    if item.dtype.kind not in "iub":
+        raise ArgumentTypeError(
+            f"device arrays take integers, slices and arrays of integers or bools as indices, not {item.dtype}",
+            hint="convert the indices: i.astype(np.int64)",
+        )
+    return int(item) if not item.ndim and item.dtype.kind != "b" else item
+
+
+def _expanded(items: list[Any], ndim: int) -> list[Any]:
+    """A key that names every axis."""
+    used = sum(_axes_of(item) for item in items)
+    if used > ndim:
+        raise OutOfBoundsError(f"too many indices: {used} for an array of {ndim} axes")
+    dots = [n for n, item in enumerate(items) if item is Ellipsis]
+    if len(dots) > 1:
+        raise OutOfBoundsError("an index has one ellipsis at most")
+    at = dots[0] if dots else len(items)
+    return [*items[:at], *(slice(None),) * (ndim - used), *items[at + bool(dots) :]]
+
+
+def _axes_of(item: Any) -> int:
+    if item is None or item is Ellipsis:
+        return 0
+    return item.ndim if isinstance(item, np.ndarray | DeviceNDArray) and item.dtype == np.bool_ else 1
+
+
+def _arrays(item: Any, shape: tuple[int, ...], axis: int) -> list[tuple[Any, int | None]]:
+    """Arrays of integers with the extents of their axes; None for the new axis that a single bool makes."""
+    if item.dtype != np.bool_:
+        return [(item, shape[axis])]
+    if not item.ndim:
+        return [(np.zeros(int(bool(item)), np.int64), None)]
+    extents = shape[axis : axis + item.ndim]
+    _check_mask(item.shape, extents)
+    if isinstance(item, np.ndarray):
+        return list(zip(np.nonzero(item), extents, strict=True))
+    return [(Subscripts(found, known=True), n) for found, n in zip(nonzero(item), extents, strict=True)]
+
+
+def _check_mask(mask: tuple[int, ...], extents: tuple[int, ...]) -> None:
+    if mask != extents:
+        raise OutOfBoundsError(f"bools of shape {mask} do not index axes of extents {extents}")

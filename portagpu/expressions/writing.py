@@ -1,0 +1,137 @@
+"""Elements that are written: numbers, arrays and expressions, to new memory or into an array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.expressions.apply import as_operand, convert, put_off, taken
+from portagpu.expressions.evaluation import evaluate
+from portagpu.expressions.node import Node
+from portagpu.expressions.operations import conversion, operation
+from portagpu.expressions.stores import write
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.checks import assignable, host_array
+from portagpu.runtime.arrays.copies import copy_strided
+from portagpu.runtime.arrays.creation import as_device_array, is_device_like, to_device
+from portagpu.runtime.execution.context import Context
+
+_TRUTH = np.dtype(bool)
+_EASY: dict[type, str] = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}  # kinds that hold them
+_NUMBERS = (bool, int, float, complex, np.number, np.bool_)
+
+
+def filled(shape: tuple[int, ...], number: Any, dtype: np.dtype[Any], context: Context) -> DeviceNDArray:
+    """An array of one number, which is put off: expressions that take it need no memory for it."""
+    return put_off(_converted(number_of(number, dtype), dtype, shape, context))
+
+
+def chosen(condition: Any, x: Any, y: Any) -> DeviceNDArray:
+    """``x`` where the condition is true, else ``y``: all broadcast, dtypes are promoted as NumPy does."""
+    operands, kinds, shape, context = taken((condition, x, y))
+    dtype = np.result_type(*(_example(kind, value) for kind, value in zip(kinds[1:], (x, y), strict=True)))
+    operands = tuple(_of(value, kind) for value, kind in zip(operands, (_TRUTH, dtype, dtype), strict=True))
+    return put_off(Node(context, operation("where", (_TRUTH, dtype, dtype), dtype), operands, shape))
+
+
+def _example(kind: Any, value: Any) -> Any:
+    return value if isinstance(kind, type) else kind  # Python's numbers adapt to the others' dtype
+
+
+def _of(value: Any, dtype: np.dtype[Any]) -> Any:
+    return as_operand(number_of(value, dtype)) if isinstance(value, int | float | complex) else value
+
+
+def part(x: DeviceNDArray, name: str, dtype: np.dtype[Any]) -> DeviceNDArray:
+    """An attribute of each element: ".real" or ".imag"."""
+    operands, kinds, shape, context = taken((x,))
+    return put_off(Node(context, operation(name, (kinds[0],), dtype), operands, shape))
+
+
+def assign(target: DeviceNDArray, value: Any, where: DeviceNDArray | None = None) -> None:
+    """``target[...] = value``: a number or a device array that broadcasts, converted whatever it holds.
+
+    ``where``: bools; other elements stay. Raises `ShapeError`, `DTypeError` for complex numbers to become real.
+    """
+    if target.readonly:
+        raise ArgumentTypeError("the array is read-only")
+    dtype, shape, context = target.dtype, target.shape, target.context
+    if isinstance(value, DeviceNDArray):
+        if value.dtype.kind == "c" and dtype.kind != "c":
+            raise DTypeError(f"cannot assign {value.dtype} to {dtype}", hint="assign its .real or .imag")
+        if value.context is not context:
+            value = to_device(value.copy_to_host(), context=context)
+        value = _fitting(value, shape)
+        operand = taken((value,))[0][0]
+    else:
+        operand = number_of(value, dtype)
+    if not target.size:
+        return
+    node = _converted(operand, dtype, shape, context)
+    if where is not None:
+        mask = taken((where,))[0][0]
+        node = Node(context, operation("where", (_TRUTH, dtype, dtype), dtype), (mask, node, target), shape)
+    write(node, target, value if isinstance(value, DeviceNDArray) else None)
+
+
+def _converted(operand: Any, dtype: np.dtype[Any], shape: tuple[int, ...], context: Context) -> Node:
+    return Node(context, conversion(dtype), (as_operand(operand),), shape)
+
+
+def place(target: DeviceNDArray, value: DeviceNDArray) -> None:
+    """Write an array, which broadcasts, into a part of new memory: nothing that is put off reads what was there."""
+    context = target.context
+    if not target.size:
+        return
+    with context.unsettled:
+        if value.deferred is None and value.dtype == target.dtype:
+            copy_strided(value._broadcast(target.shape), target, context.default_stream)
+            return
+        operand = taken((value,))[0][0]
+        evaluate(_converted(operand, target.dtype, target.shape, context), into=target)
+
+
+def number_of(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A number as a NumPy scalar of a dtype. Raises `DTypeError` for one that the dtype cannot hold."""
+    if type(value) in _EASY and dtype.kind in _EASY[type(value)]:
+        try:
+            return dtype.type(value)
+        except OverflowError as error:
+            raise DTypeError(f"cannot assign this {type(value).__name__} to {dtype}: {error}") from error
+    return assignable(value, dtype, ())[()]
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a single number on the host."""
+    return isinstance(value, _NUMBERS) or (
+        isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind != "O"
+    )
+
+
+def as_source(value: Any, dtype: np.dtype[Any], context: Context) -> DeviceNDArray:
+    """A value as a device array of a dtype. Raises `DTypeError`, `ArgumentTypeError`."""
+    if is_device_like(value):
+        value = as_device_array(value)
+    if isinstance(value, DeviceNDArray):
+        if value.dtype.kind == "c" and dtype.kind != "c":
+            raise DTypeError(f"cannot assign {value.dtype} to {dtype}", hint="assign its .real or .imag")
+        if value.context is not context:
+            value = to_device(value.copy_to_host(), context=context)
+        return value if value.dtype == dtype else convert(value, dtype)
+    host = host_array(value)
+    return to_device(assignable(value, dtype, host.shape), context=context)
+
+
+def _fitting(value: DeviceNDArray, shape: tuple[int, ...]) -> DeviceNDArray:
+    """A value that broadcasts to a shape; axes of one element in front of it may go, as in NumPy's assignments."""
+    while value.ndim > len(shape) and value.shape[0] == 1:
+        value = value.reshape(value.shape[1:])
+    try:
+        fits = np.broadcast_shapes(value.shape, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(f"could not broadcast input array from shape {value.shape} into shape {shape}")
+    return value

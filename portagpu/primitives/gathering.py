@@ -1,0 +1,227 @@
+"""Elements at subscripts that lie in memory: gathered, and scattered.
+
+Subscripts on the host are checked there. Those on the device are checked by the kernels, for which the host waits, so
+that an error is raised where the mistake is; by then a scatter has written the elements whose subscripts were right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from portagpu.errors import ArgumentTypeError, OutOfBoundsError, ShapeError
+from portagpu.primitives import gather_kernels as kernels
+from portagpu.primitives.flat import flat, new, uploaded
+from portagpu.primitives.shares import is_serial
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.creation import to_device
+from portagpu.runtime.execution.context import Context
+from portagpu.ufuncs.kernel_source import launch
+
+_MANY = 2**16  # elements for which threads are enough if each gathers several
+
+
+class Subscripts:
+    """Subscripts of one axis on the device, of any shape, and whether it is known that the axis has them all."""
+
+    __slots__ = ("array", "known")
+
+    def __init__(self, array: DeviceNDArray, *, known: bool = False) -> None:
+        self.array, self.known = array, known
+
+    @classmethod
+    def of(cls, values: Any, extent: int, context: Context) -> Subscripts:
+        """Of a device array or host array of integers, for an axis. Raises `OutOfBoundsError`, `ArgumentTypeError`."""
+        if isinstance(values, Subscripts):
+            return values
+        if values.dtype.kind not in "iu":
+            raise ArgumentTypeError(
+                f"subscripts are integers or bools, not {values.dtype}", hint="convert them: i.astype(np.int64)"
+            )
+        if isinstance(values, DeviceNDArray):
+            if values.context is not context:
+                raise ArgumentTypeError("subscripts and array are on different devices", hint="copy the subscripts")
+            return cls(values)
+        if values.size:
+            low, high = int(values.min()), int(values.max())
+            if low < -extent or high >= extent:
+                wrong = low if low < -extent else high
+                raise OutOfBoundsError(f"index {wrong} is out of bounds for an axis of {extent} elements")
+        return cls(uploaded(values, context), known=True)
+
+
+def joined(parts: Sequence[Subscripts], extents: Sequence[int], shape: tuple[int, ...]) -> Subscripts:
+    """Subscripts of several axes, which broadcast to a shape, as subscripts of these axes as one."""
+    if len(parts) == 1 and parts[0].array.shape == shape:
+        return parts[0]
+    context = parts[0].array.context
+    known = all(part.known for part in parts)
+    with context.unsettled:
+        out = new(shape, np.dtype(np.int64), context)
+        if out.size:
+            if 0 in extents:
+                raise OutOfBoundsError(f"an axis without elements has none at any index (extents {tuple(extents)})")
+            arrays = [part.array._broadcast(shape) for part in parts]
+            if not shape:
+                arrays = [array.reshape(1) for array in arrays]
+            kernel = kernels.joining_kernel(len(parts), max(len(shape), 1))
+            fault = _fault(context)
+            launch(kernel, out.size, None, 0, (*arrays, *extents, out.ravel(), fault), context)
+            if not known:
+                _check(fault)
+    return Subscripts(out, known=True)
+
+
+def _as_three(x: DeviceNDArray, first: int, count: int) -> tuple[DeviceNDArray, DeviceNDArray]:
+    """The axes before ``first``, ``count`` from there, and those behind, each as one; and the array that this views.
+
+    That is ``x``, or a copy where its elements lie so that there is no such view.
+    """
+    shape = tuple(math.prod(x.shape[a:b]) for a, b in ((0, first), (first, first + count), (first + count, x.ndim)))
+    try:
+        return x._derive(np.reshape(x._shadow(), shape, copy=False)), x
+    except ValueError:
+        whole = x.copy()
+        return whole.reshape(shape), whole
+
+
+def gather(x: DeviceNDArray, first: int, count: int, at: Subscripts) -> DeviceNDArray:
+    """The parts of an array at subscripts of ``count`` axes from ``first`` on, joined as one, in place of these axes.
+
+    Raises `OutOfBoundsError`.
+    """
+    context = x.context
+    with context.unsettled:
+        out = new((*x.shape[:first], *at.array.shape, *x.shape[first + count :]), x.dtype, context)
+        if not out.size:
+            return out
+        if first or x.layout != "C":
+            _gather_parts(x, first, count, at, out)
+            return out
+        extent = math.prod(x.shape[:count])
+        _check_extent(extent)
+        source, index, target, fault = flat(x), flat(at.array), flat(out), _fault(context)
+        if out.size != index.size:
+            launch(kernels.gather_rows, out.size, None, 0, (source, index, target, extent, fault), context)
+        elif is_serial(context.capabilities) or out.size < _MANY:
+            launch(kernels.gather_elements, out.size, None, 0, (source, index, target, fault), context)
+        else:
+            threads = -(-out.size // kernels.SEVERAL)
+            launch(kernels.gather_several, threads, None, 0, (source, index, target, fault), context)
+        if not at.known:
+            _check(fault)
+    return out
+
+
+def _gather_parts(x: DeviceNDArray, first: int, count: int, at: Subscripts, out: DeviceNDArray) -> None:
+    context = x.context
+    source, _ = _as_three(x, first, count)
+    _check_extent(source.shape[1])
+    index = flat(at.array)
+    fault = _fault(context)
+    whole = out.reshape(source.shape[0], index.size, source.shape[2])
+    launch(kernels.gather_parts, out.size, None, 0, (source, index, whole, fault), context)
+    if not at.known:
+        _check(fault)
+
+
+def scatter(x: DeviceNDArray, first: int, count: int, at: Subscripts, values: DeviceNDArray) -> None:
+    """Write ``values``, which broadcast to what `gather` would give, to the parts of an array at subscripts.
+
+    Of several values for one element one stays, it is not said which. Raises `OutOfBoundsError`, `ShapeError`.
+    """
+    if x.readonly:
+        raise ArgumentTypeError("the array is read-only")
+    context = x.context
+    shape = (*x.shape[:first], *at.array.shape, *x.shape[first + count :])
+    given = values._broadcast(shape)
+    if not given.size:
+        return
+    target, whole = _as_three(x, first, count)
+    _check_extent(target.shape[1])
+    index = flat(at.array)
+    three = (target.shape[0], index.size, target.shape[2])
+    source = _reshaped(given, three)
+    fault = _fault(context)
+    launch(kernels.scatter_parts, source.size, None, 0, (target, index, source, fault), context)
+    if whole is not x:
+        x.copy_to_device(whole)
+    if not at.known:
+        _check(fault)
+
+
+def gather_along(x: DeviceNDArray, axis: int, at: Subscripts) -> DeviceNDArray:
+    """``out[..., i, ...] = x[..., at[..., i, ...], ...]``: each element has a subscript of its own."""
+    context = x.context
+    source, _ = _as_three(x, axis, 1)
+    with context.unsettled:
+        out = new(at.array.shape, x.dtype, context)
+        if out.size:
+            _check_extent(source.shape[1])
+            three = (source.shape[0], at.array.shape[axis], source.shape[2])
+            fault = _fault(context)
+            args = source, _reshaped(at.array, three), out.reshape(three), fault
+            launch(kernels.gather_along, out.size, None, 0, args, context)
+            if not at.known:
+                _check(fault)
+    return out
+
+
+def scatter_along(x: DeviceNDArray, axis: int, at: Subscripts, values: DeviceNDArray) -> None:
+    """``x[..., at[..., i, ...], ...] = values[..., i, ...]``, values that broadcast to the subscripts."""
+    if x.readonly:
+        raise ArgumentTypeError("the array is read-only")
+    if not at.array.size:
+        return
+    target, whole = _as_three(x, axis, 1)
+    _check_extent(target.shape[1])
+    three = (target.shape[0], at.array.shape[axis], target.shape[2])
+    source, index = _reshaped(values._broadcast(at.array.shape), three), _reshaped(at.array, three)
+    fault = _fault(x.context)
+    launch(kernels.scatter_along, source.size, None, 0, (target, index, source, fault), x.context)
+    if whole is not x:
+        x.copy_to_device(whole)
+    if not at.known:
+        _check(fault)
+
+
+def _reshaped(x: DeviceNDArray, shape: tuple[int, ...]) -> DeviceNDArray:
+    try:
+        return x._derive(np.reshape(x._shadow(), shape, copy=False))
+    except ValueError:
+        return x.copy().reshape(shape)
+
+
+def _check_extent(extent: int) -> None:
+    if not extent:
+        raise OutOfBoundsError("an axis without elements has none at any index")
+
+
+def _fault(context: Context) -> DeviceNDArray:
+    """The element that kernels set for a subscript out of bounds; it is 0 otherwise."""
+    if context.index_faults is None:
+        context.index_faults = to_device(np.zeros(1, np.int32), context=context)
+    found: DeviceNDArray = context.index_faults
+    return found
+
+
+def _check(fault: DeviceNDArray) -> None:
+    """Wait, and raise where a kernel found a subscript out of bounds."""
+    if fault.copy_to_host()[0]:
+        fault.copy_to_device(np.zeros(1, np.int32))
+        raise OutOfBoundsError(
+            "a subscript in the device's memory is out of bounds", hint="look for it with i.min() and i.max()"
+        )
+
+
+def normal_axis(axis: Any, ndim: int) -> int:
+    """An axis counted from the first. Raises `OutOfBoundsError`, `ShapeError` for what is no integer."""
+    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+        raise ShapeError(f"an axis is an integer, not {axis!r}")
+    at = axis.__index__()
+    if not -ndim <= at < ndim:
+        raise OutOfBoundsError(f"axis {at} is out of bounds for an array of {ndim} axes")
+    return int(at % ndim)

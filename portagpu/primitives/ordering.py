@@ -1,0 +1,90 @@
+"""Keys as unsigned integers in the order of their elements: what radix sorts look at digit by digit.
+
+Elements are moved as the bits that they are; only the digits are taken from the ordered integer, so that a sort keeps
+the sign of a zero and the bits of a NaN. Floats: M. Herf, "Radix Tricks", 2001.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
+# ruff: noqa: ANN001, ANN201
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portagpu import cuda, dtypes
+from portagpu.errors import DTypeError
+
+
+class Kind(Enum):
+    """What the bits of an element stand for."""
+
+    UNSIGNED = "unsigned"
+    SIGNED = "signed"
+    FLOAT = "float"
+    DATE = "date"  # signed, and the smallest number is NaT, which is last
+
+
+class Order(NamedTuple):
+    """How elements are ordered: the unsigned type of their bits, and what these stand for.
+
+    ``sign``: the bit of the sign; ``infinity``: a float's bits of infinity. NaN and NaT are last, first where the order
+    is descending; the two zeros are equal.
+    """
+
+    kind: Kind
+    key: Any
+    bits: int
+    sign: int
+    infinity: int
+    is_descending: bool
+
+
+@lru_cache
+def order_of(dtype: np.dtype[Any], *, descending: bool = False) -> Order:
+    """The order of a dtype's elements. Raises `DTypeError` for one that has no order of its own."""
+    bits = 8 * dtype.itemsize
+    key: Any = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}.get(bits)
+    infinity = 0
+    if dtype.kind in "ub":
+        kind = Kind.UNSIGNED
+    elif dtype.kind == "i":
+        kind = Kind.SIGNED
+    elif dtype.kind in "mM":
+        kind = Kind.DATE
+    elif dtype.names is None and dtype.kind not in "cSUO" and dtypes.from_numpy(dtype).is_float:
+        kind = Kind.FLOAT
+        infinity = int(np.array(np.inf).astype(dtype).view(key))
+    else:
+        key = None
+    if key is None:
+        raise DTypeError(f"elements of {dtype} have no order that is computed here", hint="sort one of their fields")
+    return Order(kind, key, bits, 1 << (bits - 1), infinity, descending)
+
+
+@cuda.jit(device=True)
+def ordered(raw, order: cuda.constexpr):
+    """An element's bits as an unsigned integer that is larger where the element is."""
+    sign, every = order.sign, 2 * order.sign - 1
+    key = order.key(raw)
+    if order.kind is Kind.SIGNED:
+        key = key ^ sign
+    elif order.kind is Kind.DATE:
+        key = (key ^ sign) - order.key(1)  # the smallest number, which is NaT, becomes the largest
+    elif order.kind is Kind.FLOAT:
+        magnitude = key & (sign - 1)
+        turned = key ^ every if key >= sign else key ^ sign
+        turned = order.key(sign) if magnitude == 0 else turned
+        key = order.key(every) if magnitude > order.infinity else turned
+    if order.is_descending:
+        key = key ^ every
+    return key
+
+
+@cuda.jit(device=True)
+def digit_of(raw, shift, order: cuda.constexpr, width: cuda.constexpr):
+    """The ``width`` bits of an element's ordered integer from ``shift`` on."""
+    return np.int32((ordered(raw, order) >> order.key(shift)) & ((1 << width) - 1))

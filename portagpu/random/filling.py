@@ -1,0 +1,162 @@
+"""Arrays filled with random numbers, a block of random words after the other.
+
+Number ``i`` of an array is number ``i % width`` of block ``start + i // width``, however many threads there are. Where
+threads run in lanes each makes a block. CPUs whose compilers put loops in lanes, not threads, make many blocks step by
+step: the words, then their numbers, then the stores.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
+# ruff: noqa: ANN001, ANN201
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portagpu import cuda
+from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.random.draws import Draw, Source, numbers_of
+from portagpu.random.philox import block_at
+from portagpu.runtime.arrays.array import DeviceNDArray
+
+_THREADS = 256
+_BLOCKS = 64  # that a thread with loops makes at a time: four words each, in the first cache
+_TURNS = 16  # shares of the work for each thread of a CPU, so that all are done at the same time
+
+
+class Place(NamedTuple):
+    """Where the words of an array begin: a block's number, its stream, and the key."""
+
+    start: Any  # uint64
+    stream: Any  # uint32
+    key: Any  # two uint32
+
+
+@cuda.jit(device=True)
+def accepted(words, block, place, parameters, plan):
+    """Words with those drawn again that a distribution does not take: the same ones of the block's next attempts."""
+    w0, w1, w2, w3 = words
+    attempt = np.uint32(0)
+    while True:
+        if plan.wide:
+            a = plan.accepts(w0, w1, parameters, plan)
+            c = plan.accepts(w2, w3, parameters, plan)
+            b, d = a, c
+        else:
+            a = plan.accepts(w0, w0, parameters, plan)
+            b = plan.accepts(w1, w1, parameters, plan)
+            c = plan.accepts(w2, w2, parameters, plan)
+            d = plan.accepts(w3, w3, parameters, plan)
+        if a and b and c and d:
+            return w0, w1, w2, w3
+        attempt += np.uint32(1)
+        n0, n1, n2, n3 = block_at(block, place.stream, attempt, place.key)
+        w0 = cuda.selp(a, w0, n0)
+        w1 = cuda.selp(a if plan.wide else b, w1, n1)
+        w2 = cuda.selp(c, w2, n2)
+        w3 = cuda.selp(c if plan.wide else d, w3, n3)
+
+
+@cuda.jit
+def fill_by_threads(out, place, parameters, plan: cuda.constexpr):
+    """A block for each thread."""
+    i = np.int64(cuda.blockIdx.x) * cuda.blockDim.x + cuda.threadIdx.x
+    at = i * plan.width
+    if at < out.size:
+        block = place.start + np.uint64(i)
+        words = block_at(block, place.stream, np.uint32(0), place.key)
+        if plan.source is Source.ACCEPTED:
+            words = accepted(words, block, place, parameters, plan)
+        numbers = numbers_of(words, parameters, plan)
+        if at + plan.width <= out.size:
+            if plan.vector is not None:
+                if plan.width == 4:
+                    quad = plan.vector(
+                        plan.dtype(numbers[0]), plan.dtype(numbers[1]), plan.dtype(numbers[2]), plan.dtype(numbers[3])
+                    )
+                    cuda.vstore(quad, out, at, aligned=True)
+                else:
+                    cuda.vstore(plan.vector(plan.dtype(numbers[0]), plan.dtype(numbers[1])), out, at, aligned=True)
+            else:
+                for k in cuda.unroll(range(plan.width)):
+                    out[at + k] = plan.dtype(numbers[k])
+        else:
+            for k in cuda.unroll(range(plan.width)):
+                if at + k < out.size:
+                    out[at + k] = plan.dtype(numbers[k])
+
+
+@cuda.jit
+def fill_by_loops(out, place, parameters, plan: cuda.constexpr):
+    """Many blocks for each thread, the same step for all of them."""
+    w0 = cuda.local.array(_BLOCKS, np.uint32)
+    w1 = cuda.local.array(_BLOCKS, np.uint32)
+    w2 = cuda.local.array(_BLOCKS, np.uint32)
+    w3 = cuda.local.array(_BLOCKS, np.uint32)
+    numbers = cuda.local.array(_BLOCKS * plan.width, plan.dtype)
+    count = _BLOCKS * plan.width
+    chunks = (out.size + count - 1) // count
+    each = (chunks + cuda.gridDim.x - 1) // cuda.gridDim.x
+    first = each * cuda.blockIdx.x
+    for chunk in range(first, min(first + each, chunks)):
+        block = place.start + np.uint64(chunk) * np.uint64(_BLOCKS)
+        for k in range(_BLOCKS):
+            w0[k], w1[k], w2[k], w3[k] = block_at(block + np.uint64(k), place.stream, np.uint32(0), place.key)
+        if plan.source is Source.ACCEPTED:
+            wrong = 0
+            for k in range(_BLOCKS):
+                if plan.wide:
+                    wrong += 0 if plan.accepts(w0[k], w1[k], parameters, plan) else 1
+                    wrong += 0 if plan.accepts(w2[k], w3[k], parameters, plan) else 1
+                else:
+                    wrong += 0 if plan.accepts(w0[k], w0[k], parameters, plan) else 1
+                    wrong += 0 if plan.accepts(w1[k], w1[k], parameters, plan) else 1
+                    wrong += 0 if plan.accepts(w2[k], w2[k], parameters, plan) else 1
+                    wrong += 0 if plan.accepts(w3[k], w3[k], parameters, plan) else 1
+            if wrong:
+                for k in range(_BLOCKS):
+                    w0[k], w1[k], w2[k], w3[k] = accepted(
+                        (w0[k], w1[k], w2[k], w3[k]), block + np.uint64(k), place, parameters, plan
+                    )
+        for k in range(_BLOCKS):
+            made = numbers_of((w0[k], w1[k], w2[k], w3[k]), parameters, plan)
+            for n in cuda.unroll(range(plan.width)):
+                numbers[plan.width * k + n] = plan.dtype(made[n])
+        at = np.int64(chunk) * count
+        if at + count <= out.size:
+            for k in range(count):
+                out[at + k] = numbers[k]
+        else:
+            for k in range(out.size - at):
+                out[at + k] = numbers[k]
+
+
+def fill(out: DeviceNDArray, place: Place, parameters: tuple[Any, ...], plan: Draw, stream: Any) -> int:
+    """Fill an array of one axis, without gaps; how many blocks that took."""
+    blocks = -(-out.size // plan.width)
+    if not blocks:
+        return 0
+    caps = out.context.capabilities
+    if has_lanes_of_threads(caps):
+        if out.base is None and out.offset == 0:
+            plan = plan._replace(vector=_vector(plan))
+        threads = min(_THREADS, caps.max_work_group_size, caps.max_work_item_sizes[0])
+        fill_by_threads[-(-blocks // threads), threads, stream](out, place, parameters, plan)
+    else:
+        grid = max(1, min(-(-blocks // _BLOCKS), caps.compute_units * _TURNS))
+        fill_by_loops[grid, 1, stream](out, place, parameters, plan)
+    return blocks
+
+
+def has_lanes_of_threads(caps: Capabilities) -> bool:
+    """Whether neighbouring threads run together, and not each by itself."""
+    return caps.device_type is not DeviceType.CPU or caps.subgroup_size > 1
+
+
+def _vector(plan: Draw) -> Any:
+    """The vector type of a block's numbers, where it has 16 bytes."""
+    dtype = np.dtype(plan.dtype)
+    if dtype.itemsize * plan.width != 16:
+        return None
+    return getattr(cuda, f"{dtype.name}x{plan.width}")

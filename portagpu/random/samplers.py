@@ -1,0 +1,283 @@
+"""Distributions whose numbers take as many random words as chance has it: each element has attempts of its own.
+
+Element ``i`` of an array takes blocks of place ``start + i`` only, their attempts one after the other, so that it
+depends on no other element.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
+# ruff: noqa: ANN001, ANN201, ANN202
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portagpu import cuda
+from portagpu.random import conversions as bits
+from portagpu.random.draws import logarithm, standard_exponential, word
+from portagpu.random.philox import block_at
+
+_BOOST = np.uint32(0x40000000)  # attempts from here on are for other numbers of the same element
+_SECOND = np.uint32(0x80000000)
+_SMALL_MEAN = 10  # below it numbers are counted up from 0
+_MOST_COUNTED = 256  # a mean below 10 does not get there
+_LARGEST = 2.0**63 - 1024  # of float64 below 2**63
+# what Stirling's formula lacks of log(k!), for k below 10
+_TAILS = np.array(
+    [math.lgamma(k + 1) - (k + 0.5) * math.log(k + 1) + k + 1 - math.log(2 * math.pi) / 2 for k in range(10)]
+)
+
+
+class Sampler(NamedTuple):
+    """``one(block, place, a, b, plan)``: the number of an element, of two parameters, which are arrays if ``arrays``.
+
+    ``real``: what it computes with, float64 where ``wide``. ``chunked``: a thread has neighbouring elements.
+    """
+
+    one: Any
+    dtype: Any
+    real: Any = np.float64
+    wide: bool = True
+    arrays: bool = False
+    chunked: bool = False
+
+
+@cuda.jit(device=True)
+def uniforms(block, attempt, place, plan):
+    """Four numbers in (0, 1] of an attempt."""
+    if plan.wide:
+        w0, w1, w2, w3 = block_at(block, place.stream, 2 * attempt, place.key)
+        w4, w5, w6, w7 = block_at(block, place.stream, 2 * attempt + np.uint32(1), place.key)
+        return (
+            bits.positive_float64(w0, w1),
+            bits.positive_float64(w2, w3),
+            bits.positive_float64(w4, w5),
+            bits.positive_float64(w6, w7),
+        )
+    w0, w1, w2, w3 = block_at(block, place.stream, attempt, place.key)
+    return (
+        bits.positive_float32(w0),
+        bits.positive_float32(w1),
+        bits.positive_float32(w2),
+        bits.positive_float32(w3),
+    )
+
+
+@cuda.jit(device=True)
+def candidates(block, attempt, place, plan):
+    """Two normal numbers and two in (0, 1] of an attempt."""
+    if plan.wide:
+        w0, w1, w2, w3 = block_at(block, place.stream, 2 * attempt, place.key)
+        w4, w5, w6, w7 = block_at(block, place.stream, 2 * attempt + np.uint32(1), place.key)
+        x, y = bits.normal_float64(w0, w1, w2, w3)
+        return x, y, bits.positive_float64(w4, w5), bits.positive_float64(w6, w7)
+    w0, w1, w2, w3 = block_at(block, place.stream, attempt, place.key)
+    x, y = bits.normal_float32(w0, w1)
+    return x, y, bits.positive_float32(w2), bits.positive_float32(w3)
+
+
+@cuda.jit(device=True)
+def _is_gamma(x, u, d, c, plan):
+    """Marsaglia and Tsang's test (2000), and the logarithm of the number over ``d``."""
+    t = 1 + c * x
+    if t <= 0:
+        return False, plan.real(0)
+    log_v = 3 * logarithm(t, plan)
+    square = x * x
+    taken = u < 1 - plan.real(0.0331) * square * square
+    if not taken:
+        taken = logarithm(u, plan) < plan.real(0.5) * square + d * (1 - t * t * t + log_v)
+    return taken, log_v
+
+
+@cuda.jit(device=True)
+def log_gamma_number(block, first, place, shape, plan):
+    """The logarithm of a gamma number of a positive shape; attempts from ``first`` on."""
+    raised = shape + 1 if shape < 1 else shape
+    d = raised - plan.real(1 / 3)
+    c = 1 / math.sqrt(9 * d)
+    attempt = first
+    while True:
+        x, y, u, v = candidates(block, attempt, place, plan)
+        taken, value = _is_gamma(x, u, d, c, plan)
+        if taken:
+            break
+        taken, value = _is_gamma(y, v, d, c, plan)
+        if taken:
+            break
+        attempt += np.uint32(1)
+    value += logarithm(d, plan)
+    if shape < 1:  # the number of shape + 1 times a uniform number's power
+        w0, w1, _, _ = block_at(block, place.stream, 2 * first + _BOOST, place.key)
+        value -= standard_exponential(w0, w1, plan) / shape
+    return value
+
+
+@cuda.jit(device=True)
+def gamma(block, place, a, b, plan):
+    """A gamma number of shape ``a`` and scale ``b``."""
+    if a <= 0:
+        return plan.real(0)
+    return b * math.exp(log_gamma_number(block, np.uint32(0), place, a, plan))
+
+
+@cuda.jit(device=True)
+def beta(block, place, a, b, plan):
+    """A beta number: the first gamma number's share of two."""
+    x = log_gamma_number(block, np.uint32(0), place, a, plan)
+    y = log_gamma_number(block, _BOOST >> np.uint32(2), place, b, plan)
+    return 1 / (1 + math.exp(y - x))
+
+
+@cuda.jit(device=True)
+def student(block, place, a, b, plan):
+    """Student's t of ``a`` degrees of freedom: a normal number over the root of a mean square."""
+    w0, w1, w2, w3 = block_at(block, place.stream, _SECOND, place.key)
+    if plan.wide:
+        x, _ = bits.normal_float64(w0, w1, w2, w3)
+    else:
+        x, _ = bits.normal_float32(w0, w1)
+    halved = a / 2
+    log_mean = log_gamma_number(block, np.uint32(0), place, halved, plan) - logarithm(halved, plan)
+    return x * math.exp(-log_mean / 2)
+
+
+@cuda.jit(device=True)
+def _counted_up(u, p, ratio, fall, most):
+    """How many probabilities, the first ``p``, the next ``ratio / k - fall`` times that, sum up to ``u``."""
+    k = 0
+    while u > p and k < most:
+        u -= p
+        k += 1
+        p *= ratio / k - fall
+    return k
+
+
+@cuda.jit(device=True)
+def _tail(k, plan):
+    """What Stirling's formula lacks of log(k!)."""
+    if k < 10:
+        return plan.real(_TAILS[int(k)])
+    over = 1 / ((k + 1) * (k + 1))
+    third = plan.real(1 / 1260) - over * plan.real(1 / 1680)
+    return (plan.real(1 / 12) - (plan.real(1 / 360) - third * over) * over) / (k + 1)
+
+
+@cuda.jit(device=True)
+def poisson(block, place, a, b, plan):
+    """A Poisson number of mean ``a``."""
+    return poisson_from(block, np.uint32(0), place, a, plan)
+
+
+@cuda.jit(device=True)
+def negative_binomial(block, place, a, b, plan):
+    """Failures before success ``a`` of probability ``b``: a Poisson number whose mean is a gamma number."""
+    mean = math.exp(log_gamma_number(block, np.uint32(0), place, a, plan)) * ((1 - b) / b)
+    return poisson_from(block, _BOOST >> np.uint32(2), place, mean, plan)
+
+
+@cuda.jit(device=True)
+def poisson_from(block, first, place, a, plan):
+    """A Poisson number, attempts from ``first`` on: from a mean of 10 Hörmann's transformed rejection (PTRS, 1993)."""
+    if a < _SMALL_MEAN:
+        u, _, _, _ = uniforms(block, first, place, plan)
+        return _counted_up(u, math.exp(-a), a, plan.real(0), _MOST_COUNTED)
+    root = math.sqrt(a)
+    spread = plan.real(0.931) + plan.real(2.53) * root
+    slope = plan.real(-0.059) + plan.real(0.02483) * spread
+    over = plan.real(1.1239) + plan.real(1.1328) / (spread - plan.real(3.4))
+    quick = plan.real(0.9277) - plan.real(3.6224) / (spread - 2)
+    log_mean = logarithm(a, plan)
+    attempt = first
+    while True:
+        u0, v0, u1, v1 = uniforms(block, attempt, place, plan)
+        for turn in range(2):
+            u = (u0 if turn == 0 else u1) - plan.real(0.5)
+            v = v0 if turn == 0 else v1
+            rest = plan.real(0.5) - abs(u)
+            k = math.floor((2 * slope / rest + spread) * u + a + plan.real(0.43)) if rest > 0 else plan.real(-1)
+            if rest >= plan.real(0.07) and v <= quick:
+                return np.int64(k)
+            if k < 0 or (rest < plan.real(0.013) and v > rest):
+                continue
+            chance = logarithm(v * over / (slope / (rest * rest) + spread), plan)
+            # k * log(a) - a - log(k!), by Stirling's formula
+            lacking = plan.real(0.5 * math.log(2 * math.pi)) + _tail(k, plan)
+            more = plan.real(0.5) * logarithm(k + 1, plan) + lacking
+            if chance <= k * (log_mean - logarithm(k + 1, plan)) - a + (k + 1) - more:
+                return np.int64(min(k, plan.real(_LARGEST)))
+        attempt += np.uint32(1)
+
+
+@cuda.jit(device=True)
+def binomial(block, place, a, b, plan):
+    """Successes of ``a`` trials of probability ``b``: from a mean of 10 on by Hörmann's rejection (BTRS, 1993)."""
+    p = min(b, 1 - b)
+    n = a
+    found = _successes(block, place, n, p, plan)
+    return np.int64(n - found) if b > plan.real(0.5) else np.int64(found)
+
+
+@cuda.jit(device=True)
+def _successes(block, place, n, p, plan):
+    """The same for a probability of at most 1/2."""
+    odds = p / (1 - p)
+    if n * p < _SMALL_MEAN:
+        u, _, _, _ = uniforms(block, np.uint32(0), place, plan)
+        none = math.exp(n * math.log1p(-p))
+        return plan.real(_counted_up(u, none, (n + 1) * odds, odds, min(n, plan.real(_MOST_COUNTED))))
+    deviation = math.sqrt(n * p * (1 - p))
+    spread = plan.real(1.15) + plan.real(2.53) * deviation
+    slope = plan.real(-0.0873) + plan.real(0.0248) * spread + plan.real(0.01) * p
+    middle = n * p + plan.real(0.5)
+    quick = plan.real(0.92) - plan.real(4.2) / spread
+    alpha = (plan.real(2.83) + plan.real(5.1) / spread) * deviation
+    mode = math.floor((n + 1) * p)
+    at_mode = _tail(mode, plan) + _tail(n - mode, plan)
+    at_mode += (mode + plan.real(0.5)) * logarithm((mode + 1) / (odds * (n - mode + 1)), plan)
+    attempt = np.uint32(0)
+    while True:
+        u0, v0, u1, v1 = uniforms(block, attempt, place, plan)
+        for turn in range(2):
+            u = (u0 if turn == 0 else u1) - plan.real(0.5)
+            v = v0 if turn == 0 else v1
+            rest = plan.real(0.5) - abs(u)
+            k = math.floor((2 * slope / rest + spread) * u + middle) if rest > 0 else plan.real(-1)
+            if k < 0 or k > n:
+                continue
+            if rest >= plan.real(0.07) and v <= quick:
+                return k
+            chance = logarithm(v * alpha / (slope / (rest * rest) + spread), plan)
+            bound = at_mode - _tail(k, plan) - _tail(n - k, plan)
+            bound += (n + 1) * logarithm((n - mode + 1) / (n - k + 1), plan)
+            bound += (k + plan.real(0.5)) * logarithm(odds * (n - k + 1) / (k + 1), plan)
+            if chance <= bound:
+                return k
+        attempt += np.uint32(1)
+
+
+@cuda.jit(device=True)
+def geometric(block, place, a, b, plan):
+    """Trials of probability ``a`` up to the first success: an exponential number rounded up."""
+    w0, w1, _, _ = block_at(block, place.stream, np.uint32(0), place.key)
+    trials = math.ceil(standard_exponential(w0, w1, plan) / -math.log1p(-a)) if a < 1 else plan.real(1)
+    return np.int64(min(max(trials, plan.real(1)), plan.real(_LARGEST)))
+
+
+@cuda.jit(device=True)
+def bounded_by_arrays(block, place, a, b, plan):
+    """``a`` and an integer below ``b``, uint64; 0 stands for 2**64."""
+    attempt = np.uint32(0)
+    unfair = (np.uint64(0) - b) % b if b != 0 else np.uint64(0)
+    while True:
+        w0, w1, w2, w3 = block_at(block, place.stream, attempt, place.key)
+        x, y = word(w0, w1), word(w2, w3)
+        if b == 0:
+            return a + x
+        if x * b >= unfair:
+            return a + cuda.libdevice.umul64hi(x, b)
+        if y * b >= unfair:
+            return a + cuda.libdevice.umul64hi(y, b)
+        attempt += np.uint32(1)

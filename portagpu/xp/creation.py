@@ -1,0 +1,256 @@
+"""Creation functions of the array API standard."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from portagpu.cuda.interchange import from_dlpack as _from_dlpack
+from portagpu.errors import ArgumentTypeError, DTypeError, MemoryNotSharedError, ShapeError
+from portagpu.expressions.apply import apply, convert
+from portagpu.expressions.writing import chosen, filled
+from portagpu.primitives.sequences import band, steps, whole_steps
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.checks import host_array
+from portagpu.runtime.arrays.creation import as_device_array, is_device_like, to_device
+from portagpu.runtime.arrays.layout import checked_dtype, checked_shape
+from portagpu.runtime.execution.context import Context
+from portagpu.xp.devices import context_on
+
+__all__ = [
+    "arange",
+    "asarray",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "linspace",
+    "meshgrid",
+    "ones",
+    "ones_like",
+    "tril",
+    "triu",
+    "zeros",
+    "zeros_like",
+]
+
+_INT = np.dtype(np.int64)
+_FAR = 2**62  # beyond all diagonals
+
+
+def default_float(context: Context) -> np.dtype[Any]:
+    """float64, or float32 on devices without it."""
+    return np.dtype(np.float64 if context.capabilities.fp64 else np.float32)
+
+
+def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
+    """``start``, ``start + step`` ... before ``stop``: of int64 for whole numbers, else of the default float dtype."""
+    if stop is None:
+        start, stop = 0, start
+    if step == 0:
+        raise ShapeError("the step of arange is not 0")
+    context = context_on(device)
+    are_whole = all(isinstance(x, int | np.integer) for x in (start, stop, step))
+    if are_whole:
+        count = len(range(int(start), int(stop), int(step)))
+    else:
+        count = max(0, math.ceil((stop - start) / step))
+    kind = (_INT if are_whole else default_float(context)) if dtype is None else checked_dtype(dtype)
+    if kind.kind not in "iuf":
+        raise DTypeError(f"arange makes real numbers, not {kind}")
+    if are_whole and kind.kind in "iu":
+        return whole_steps(count, int(start), int(step), kind, context)
+    computed = default_float(context).type
+    first, second = computed(start), computed(start + step)
+    return steps(count, first, second - first, kind, context)
+
+
+def linspace(
+    start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
+) -> DeviceNDArray:
+    """``num`` numbers at equal distances from ``start`` to ``stop``, which is the last one with ``endpoint``."""
+    context = context_on(device)
+    real = default_float(context)
+    is_complex = isinstance(start, complex) or isinstance(stop, complex)
+    computed = np.result_type(real, np.complex64) if is_complex else real
+    kind = computed if dtype is None else checked_dtype(dtype)
+    if is_complex and kind.kind != "c":
+        raise DTypeError(f"complex numbers cannot become {kind}")
+    if isinstance(num, bool) or not hasattr(num, "__index__") or num < 0:
+        raise ShapeError(f"num= is a non-negative integer, not {num!r}")
+    gaps = num - 1 if endpoint else num
+    number = computed.type
+    first, last = number(start), number(stop)
+    step = (last - first) / number(gaps) if gaps > 0 else last - first
+    made = steps(num, first, step, computed, context, stop=last if endpoint and num > 1 else None)
+    if kind.kind in "iu":
+        return convert(apply(np.floor, made), kind)
+    return made if kind == computed else convert(made, kind)
+
+
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> DeviceNDArray:
+    """A device array of an array of any library, of numbers, or of nested sequences of numbers.
+
+    Without ``copy``, memory is shared where it can be; ``copy=False`` raises where it cannot, `MemoryNotSharedError`.
+    """
+    if is_device_like(obj) and not isinstance(obj, DeviceNDArray):
+        obj = as_device_array(obj)
+    kind = None if dtype is None else checked_dtype(dtype)
+    if isinstance(obj, DeviceNDArray):
+        there = obj.context if device is None else context_on(device)
+        if there is not obj.context:
+            if copy is False:
+                raise MemoryNotSharedError("an array on another device cannot be had without a copy")
+            obj, copy = to_device(obj.copy_to_host(), context=there), None
+        if kind is not None and kind != obj.dtype:
+            if copy is False:
+                raise MemoryNotSharedError(f"{obj.dtype} becomes {kind} only by a copy", hint="leave copy=False away")
+            return convert(obj, kind)
+        found: DeviceNDArray = obj.copy() if copy else obj
+        return found
+    if copy is False:
+        raise MemoryNotSharedError("host memory becomes a device array only by a copy", hint="leave copy=False away")
+    context = context_on(device)
+    if isinstance(obj, list | tuple) and _has_device_arrays(obj):
+        obj = _on_host(obj)
+    host = host_array(obj)
+    if kind is None and _is_of_python(obj):
+        kind = {"f": default_float(context), "c": np.result_type(default_float(context), np.complex64)}.get(
+            host.dtype.kind
+        )
+    if kind is not None and host.dtype != kind:
+        host = host.astype(kind)
+    if host.dtype.kind == "O":
+        raise ArgumentTypeError(f"{type(obj).__name__} is no array of numbers")
+    return to_device(host, context=context) if host.ndim else to_device(host.copy(), context=context)
+
+
+def _is_of_python(obj: Any) -> bool:
+    return isinstance(obj, bool | int | float | complex | list | tuple)
+
+
+def _has_device_arrays(obj: Any) -> bool:
+    return any(
+        isinstance(item, DeviceNDArray) or (isinstance(item, list | tuple) and _has_device_arrays(item)) for item in obj
+    )
+
+
+def _on_host(obj: Any) -> Any:
+    if isinstance(obj, list | tuple):
+        return [_on_host(item) for item in obj]
+    return obj.copy_to_host() if isinstance(obj, DeviceNDArray) else obj
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> DeviceNDArray:
+    """A device array of what has ``__dlpack__``: of its memory where the device can use it; see `cuda.from_dlpack`."""
+    made = _from_dlpack(x)
+    return asarray(made, device=device, copy=copy)
+
+
+def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
+    """An uninitialised array."""
+    context = context_on(device)
+    return device_array(_shape(shape), default_float(context) if dtype is None else dtype, context=context)
+
+
+def empty_like(x: DeviceNDArray, /, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
+    """An uninitialised array of the shape and dtype of another."""
+    there = x.context if device is None else context_on(device)
+    return device_array(x.shape, x.dtype if dtype is None else dtype, context=there)
+
+
+def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
+    """An array of one number."""
+    context = context_on(device)
+    if dtype is None:
+        kinds = {bool: np.dtype(bool), int: _INT, float: default_float(context)}
+        kinds[complex] = np.result_type(default_float(context), np.complex64)
+        kind = kinds.get(type(fill_value)) or np.asarray(fill_value).dtype
+    else:
+        kind = checked_dtype(dtype)
+    return filled(_shape(shape), _number(fill_value), kind, context)
+
+
+def full_like(x: DeviceNDArray, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
+    """An array of one number, of the shape and dtype of another."""
+    there = x.context if device is None else context_on(device)
+    return filled(x.shape, _number(fill_value), x.dtype if dtype is None else checked_dtype(dtype), there)
+
+
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, DeviceNDArray) else value
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    return checked_shape(shape if isinstance(shape, Sequence) or not hasattr(shape, "__index__") else int(shape))
+
+
+def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
+    """An array of ones."""
+    return full(shape, 1, dtype=default_float(context_on(device)) if dtype is None else dtype, device=device)
+
+
+def ones_like(x: DeviceNDArray, /, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
+    """An array of ones, of the shape and dtype of another."""
+    return full_like(x, 1, dtype=dtype, device=device)
+
+
+def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
+    """An array of zeros."""
+    return full(shape, 0, dtype=default_float(context_on(device)) if dtype is None else dtype, device=device)
+
+
+def zeros_like(x: DeviceNDArray, /, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
+    """An array of zeros, of the shape and dtype of another."""
+    return full_like(x, 0, dtype=dtype, device=device)
+
+
+def eye(
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
+) -> DeviceNDArray:
+    """A matrix with ones on its ``k``-th diagonal, counted upwards, and zeros elsewhere."""
+    context = context_on(device)
+    rows, columns = checked_shape((n_rows, n_rows if n_cols is None else n_cols))
+    kind = default_float(context) if dtype is None else checked_dtype(dtype)
+    return band(rows, columns, int(k), int(k), kind, context)
+
+
+def tril(x: DeviceNDArray, /, *, k: int = 0) -> DeviceNDArray:
+    """The matrices of the last two axes with zeros above the ``k``-th diagonal."""
+    return _triangle(x, -_FAR, int(k))
+
+
+def triu(x: DeviceNDArray, /, *, k: int = 0) -> DeviceNDArray:
+    """The matrices of the last two axes with zeros below the ``k``-th diagonal."""
+    return _triangle(x, int(k), _FAR)
+
+
+def _triangle(x: DeviceNDArray, low: int, high: int) -> DeviceNDArray:
+    if x.ndim < 2:
+        raise ShapeError(f"a matrix has two axes, this array {x.ndim}", hint="reshape it first")
+    mask = band(x.shape[-2], x.shape[-1], low, high, np.dtype(bool), x.context)
+    return chosen(mask, x, x.dtype.type(0))
+
+
+def meshgrid(*arrays: DeviceNDArray, indexing: str = "xy") -> list[DeviceNDArray]:
+    """Arrays of the coordinates of a grid whose axes have these coordinates: "xy" (columns first) or "ij"."""
+    if indexing not in ("xy", "ij"):
+        raise ShapeError(f"indexing is 'xy' or 'ij', not {indexing!r}")
+    if any(x.ndim > 1 for x in arrays):
+        raise ShapeError("meshgrid takes arrays of one axis")
+    order = list(range(len(arrays)))
+    if indexing == "xy" and len(arrays) > 1:
+        order[:2] = [1, 0]
+    shape = [0] * len(arrays)
+    for x, axis in zip(arrays, order, strict=True):
+        shape[axis] = x.size
+    made = []
+    for x, axis in zip(arrays, order, strict=True):
+        along = x.reshape(*(x.size if n == axis else 1 for n in range(len(arrays))))
+        made.append(along.broadcast_to(tuple(shape)).copy())
+    return made

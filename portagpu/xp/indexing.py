@@ -1,0 +1,101 @@
+"""Indexing functions of the array API standard, and NumPy's that write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from portagpu.errors import ShapeError
+from portagpu.expressions.apply import apply
+from portagpu.expressions.writing import as_source
+from portagpu.primitives.gathering import Subscripts, gather, gather_along, normal_axis, scatter, scatter_along
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.ufuncs.operands import broadcast_shapes
+
+__all__ = ["take", "take_along_axis"]
+
+
+def take(
+    x: DeviceNDArray, indices: Any, /, *, axis: int | None = None, out: Any = None, mode: str = "raise"
+) -> DeviceNDArray:
+    """The parts along an axis at integers; axis None: the elements of the flat array, or of an array of one axis.
+
+    ``mode`` for integers that the axis does not have: "raise", "wrap" around or "clip" to its ends.
+    Raises `OutOfBoundsError`; see `portagpu.primitives.gathering` for when.
+    """
+    if axis is None:
+        x, axis = x.ravel(), 0
+    at = normal_axis(axis, x.ndim)
+    found = gather(x, at, 1, _at(indices, x.shape[at], x, mode))
+    if out is None:
+        return found
+    out[...] = found
+    given: DeviceNDArray = out
+    return given
+
+
+def take_along_axis(x: DeviceNDArray, indices: Any, /, *, axis: int | None = -1) -> DeviceNDArray:
+    """For each element of ``indices`` the one of ``x`` at this place along the axis, and its own along all others."""
+    if axis is None:
+        x, axis = x.ravel(), 0
+    at = normal_axis(axis, x.ndim)
+    x, where = _along(x, indices, at)
+    return gather_along(x, at, where)
+
+
+def put_along_axis(x: DeviceNDArray, indices: Any, values: Any, axis: int | None) -> None:
+    """Write values to the elements at places along an axis. See `numpy.put_along_axis`."""
+    if axis is None:
+        x, axis = x.reshape(-1, copy=False), 0
+    at = normal_axis(axis, x.ndim)
+    x, where = _along(x, indices, at)
+    scatter_along(x, at, where, as_source(values, x.dtype, x.context))
+
+
+def put(x: DeviceNDArray, indices: Any, values: Any, mode: str = "raise") -> None:
+    """Write values, repeated as often as needed, to the elements at numbers in C order. See `numpy.put`."""
+    where = _at(indices, x.size, x, mode)
+    source = as_source(values, x.dtype, x.context).ravel()
+    count = where.array.size
+    if not count or not source.size:
+        return
+    if source.size not in (1, count):
+        source = gather(source, 0, 1, _at(np.arange(count) % source.size, source.size, x, "raise"))
+    flat = x.ravel()
+    where = Subscripts(where.array.ravel(), known=where.known)
+    scatter(flat, 0, 1, where, source)
+    if flat.allocation_key != x.allocation_key:  # a copy
+        x[...] = flat.reshape(x.shape)
+
+
+def _at(indices: Any, extent: int, x: DeviceNDArray, mode: str) -> Subscripts:
+    found = indices if isinstance(indices, DeviceNDArray) else np.asarray(indices)
+    if not found.size and found.dtype.kind == "f":
+        found = np.asarray(found, np.int64)
+    if mode not in ("raise", "wrap", "clip"):
+        raise ShapeError(f"mode is 'raise', 'wrap' or 'clip', not {mode!r}")
+    if mode == "wrap" and extent:
+        found = np.remainder(found, extent) if isinstance(found, np.ndarray) else apply(np.remainder, found, extent)
+    elif mode == "clip" and extent:
+        if isinstance(found, np.ndarray):
+            found = np.clip(found, 0, extent - 1)
+        else:
+            found = apply(np.minimum, apply(np.maximum, found, 0), extent - 1)
+    return Subscripts.of(found, extent, x.context)
+
+
+def _along(x: DeviceNDArray, indices: Any, axis: int) -> tuple[DeviceNDArray, Subscripts]:
+    """Array and subscripts with the same extents along all axes but one."""
+    where = Subscripts.of(
+        indices if isinstance(indices, DeviceNDArray) else np.asarray(indices), x.shape[axis], x.context
+    )
+    if where.array.ndim != x.ndim:
+        raise ShapeError(f"indices of {where.array.ndim} axes are not for an array of {x.ndim}")
+    own = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    theirs = (*where.array.shape[:axis], 1, *where.array.shape[axis + 1 :])
+    shape = broadcast_shapes([own, theirs])
+    if own != shape:
+        x = x._broadcast((*shape[:axis], x.shape[axis], *shape[axis + 1 :]))
+    wanted = (*shape[:axis], where.array.shape[axis], *shape[axis + 1 :])
+    return x, Subscripts(where.array._broadcast(wanted), known=where.known)

@@ -1,0 +1,231 @@
+"""Manipulation functions of the array API standard: other shapes, orders and arrangements of elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, NotContiguousError, ShapeError
+from portagpu.expressions.writing import place
+from portagpu.primitives.gathering import Subscripts, gather, normal_axis
+from portagpu.primitives.joining import fits, join
+from portagpu.primitives.repeats import numbers_of_repeats
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.creation import to_device
+from portagpu.runtime.arrays.numpy_dispatch import call
+from portagpu.ufuncs.operands import broadcast_shapes
+
+__all__ = [
+    "broadcast_arrays",
+    "broadcast_to",
+    "concat",
+    "expand_dims",
+    "flip",
+    "moveaxis",
+    "permute_dims",
+    "repeat",
+    "reshape",
+    "roll",
+    "squeeze",
+    "stack",
+    "tile",
+    "unstack",
+]
+
+
+def broadcast_to(x: DeviceNDArray, /, shape: tuple[int, ...]) -> DeviceNDArray:
+    """A read-only view of a broadcast shape."""
+    return x.broadcast_to(shape)
+
+
+def broadcast_arrays(*arrays: DeviceNDArray) -> list[DeviceNDArray]:
+    """Read-only views of the shape that all broadcast to."""
+    shape = broadcast_shapes([x.shape for x in arrays])
+    return [x if x.shape == shape else x.broadcast_to(shape) for x in arrays]
+
+
+def concat(arrays: Sequence[DeviceNDArray], /, *, axis: int | None = 0) -> DeviceNDArray:
+    """Arrays one behind the other along an axis, or, with None, all their elements; of the promoted dtype."""
+    parts = _arrays(arrays)
+    if axis is None:
+        parts, axis = [x.ravel() for x in parts], 0
+    first = parts[0]
+    if not first.ndim:
+        raise ShapeError("0-d arrays cannot be put one behind the other", hint="use stack")
+    at = normal_axis(axis, first.ndim)
+    rest = (*first.shape[:at], *first.shape[at + 1 :])
+    for x in parts:
+        if x.ndim != first.ndim or (*x.shape[:at], *x.shape[at + 1 :]) != rest:
+            raise ShapeError(f"arrays of shapes {first.shape} and {x.shape} cannot be joined along axis {at}")
+    total = sum(x.shape[at] for x in parts)
+    out = _new((*first.shape[:at], total, *first.shape[at + 1 :]), parts)
+    filled = [x for x in parts if x.size]
+    if fits(filled, out):
+        join(filled, [math.prod(x.shape[at:]) for x in filled], out)
+        return out
+    start = 0
+    for x in parts:
+        place(out._view((slice(None),) * at + (slice(start, start + x.shape[at]),)), x)
+        start += x.shape[at]
+    return out
+
+
+def stack(arrays: Sequence[DeviceNDArray], /, *, axis: int = 0) -> DeviceNDArray:
+    """Arrays of one shape along a new axis."""
+    parts = _arrays(arrays)
+    shape = parts[0].shape
+    if any(x.shape != shape for x in parts):
+        raise ShapeError("arrays that are stacked have one shape", hint="use concat")
+    at = normal_axis(axis, len(shape) + 1)
+    out = _new((*shape[:at], len(parts), *shape[at:]), parts)
+    if fits(parts, out):
+        join(parts, [math.prod(shape[at:])] * len(parts), out)
+        return out
+    for n, x in enumerate(parts):
+        place(out._view((slice(None),) * at + (n,)), x)
+    return out
+
+
+def unstack(x: DeviceNDArray, /, *, axis: int = 0) -> tuple[DeviceNDArray, ...]:
+    """Views of the parts along an axis, which they do not have."""
+    at = normal_axis(axis, x.ndim)
+    return tuple(x._view((slice(None),) * at + (n, Ellipsis)) for n in range(x.shape[at]))
+
+
+def expand_dims(x: DeviceNDArray, /, *, axis: Any = 0) -> DeviceNDArray:
+    """A view with new axes of one element."""
+    found: DeviceNDArray = call("expand_dims", x, axis)
+    return found
+
+
+def squeeze(x: DeviceNDArray, /, axis: Any) -> DeviceNDArray:
+    """A view without axes of one element. Raises `ShapeError` for longer ones."""
+    return x.squeeze(axis)
+
+
+def permute_dims(x: DeviceNDArray, /, axes: tuple[int, ...]) -> DeviceNDArray:
+    """A view with the axes in another order."""
+    if len(axes) != x.ndim:
+        raise ShapeError(f"axes {tuple(axes)} are not those of an array of {x.ndim}")
+    return x.transpose(tuple(axes))
+
+
+def moveaxis(x: DeviceNDArray, source: Any, destination: Any, /) -> DeviceNDArray:
+    """A view with some axes in other places."""
+    found: DeviceNDArray = call("moveaxis", x, source, destination)
+    return found
+
+
+def flip(x: DeviceNDArray, /, *, axis: Any = None) -> DeviceNDArray:
+    """A view with the elements along some axes, or all, in reverse."""
+    axes = range(x.ndim) if axis is None else [axis] if hasattr(axis, "__index__") else axis
+    turned = {normal_axis(n, x.ndim) for n in axes}
+    return x._view((*(slice(None, None, -1) if n in turned else slice(None) for n in range(x.ndim)), Ellipsis))
+
+
+def reshape(x: DeviceNDArray, /, shape: Any, *, copy: bool | None = None, order: str = "C") -> DeviceNDArray:
+    """The elements in another shape: a view where there is one, and else, or with ``copy``, a copy.
+
+    Raises `ShapeError`, and `MemoryNotSharedError` where ``copy`` is False and there is no view.
+    """
+    try:
+        return x.reshape(shape, order=order, copy=copy)
+    except NotContiguousError as error:
+        raise MemoryNotSharedError(error.message, hint="leave copy=False away") from None
+
+
+def roll(x: DeviceNDArray, /, shift: Any, *, axis: Any = None) -> DeviceNDArray:
+    """The elements moved along axes, those beyond the last to the front; with axis None in C order of all."""
+    if axis is None:
+        return roll(x.ravel(), shift, axis=0).reshape(x.shape)
+    axes = [axis] if hasattr(axis, "__index__") else list(axis)
+    shifts = [shift] * len(axes) if hasattr(shift, "__index__") else list(shift)
+    if len(shifts) == 1:
+        shifts *= len(axes)
+    if len(shifts) != len(axes):
+        raise ShapeError(f"{len(shifts)} shifts are not those of {len(axes)} axes")
+    total = [0] * x.ndim
+    for own, n in zip(shifts, axes, strict=True):
+        total[normal_axis(n, x.ndim)] += int(own)
+    out = device_array(x.shape, x.dtype, context=x.context)
+    for target, source in _rolled(x.shape, total):
+        place(out._view((*target, Ellipsis)), x._view((*source, Ellipsis)))
+    return out
+
+
+def _rolled(shape: tuple[int, ...], shifts: list[int]) -> list[tuple[tuple[slice, ...], tuple[slice, ...]]]:
+    """Where parts of the result come from."""
+    pairs: list[tuple[tuple[slice, ...], tuple[slice, ...]]] = [((), ())]
+    for extent, shift in zip(shape, shifts, strict=True):
+        by = shift % extent if extent else 0
+        parts = [(slice(by, None), slice(None, extent - by))] + (
+            [(slice(None, by), slice(extent - by, None))] * (by > 0)
+        )
+        pairs = [((*t, a), (*s, b)) for t, s in pairs for a, b in parts]
+    return pairs
+
+
+def repeat(x: DeviceNDArray, repeats: Any, /, *, axis: int | None = None) -> DeviceNDArray:
+    """Each element along an axis several times: a number for all, or an array with one for each of them."""
+    if axis is None:
+        x, axis = x.ravel(), 0
+    at = normal_axis(axis, x.ndim)
+    extent = x.shape[at]
+    if not isinstance(repeats, DeviceNDArray):
+        counts = np.asarray(repeats)
+        if counts.dtype.kind not in "iu" and counts.size:
+            raise ArgumentTypeError(f"repeats are whole numbers, not {counts.dtype}")
+        if counts.size == 1:
+            return _repeated(x, int(counts.reshape(())), at)
+        repeats = to_device(counts.astype(np.int64), context=x.context)
+    if repeats.size == 1:
+        return _repeated(x, int(repeats.item()), at)
+    if repeats.shape != (extent,):
+        raise ShapeError(f"repeats of shape {repeats.shape} are not those of {extent} elements")
+    return gather(x, at, 1, Subscripts(numbers_of_repeats(repeats), known=True))
+
+
+def _repeated(x: DeviceNDArray, times: int, axis: int) -> DeviceNDArray:
+    if times < 0:
+        raise ShapeError(f"elements are not repeated {times} times")
+    front, rest = x.shape[: axis + 1], x.shape[axis + 1 :]
+    out = device_array((*front, times, *rest), x.dtype, context=x.context)
+    if out.size:
+        place(out, x._view((*(slice(None),) * (axis + 1), None, Ellipsis)))
+    return out.reshape(*front[:-1], front[-1] * times, *rest)
+
+
+def tile(x: DeviceNDArray, repetitions: tuple[int, ...], /) -> DeviceNDArray:
+    """Copies of an array side by side: how many along each axis."""
+    times = [repetitions] if hasattr(repetitions, "__index__") else list(repetitions)
+    ndim = max(x.ndim, len(times))
+    times = [1] * (ndim - len(times)) + [int(n) for n in times]
+    if any(n < 0 for n in times):
+        raise ShapeError(f"arrays are not repeated {tuple(times)} times")
+    own = (*(1,) * (ndim - x.ndim), *x.shape)
+    pairs = [n for pair in zip(times, own, strict=True) for n in pair]
+    out = device_array(tuple(pairs), x.dtype, context=x.context)
+    if out.size:
+        ones = [n for extent in own for n in (1, extent)]
+        place(out, x.reshape(tuple(ones)))
+    return out.reshape(*(a * b for a, b in zip(times, own, strict=True)))
+
+
+def _arrays(arrays: Any) -> list[DeviceNDArray]:
+    """Arrays as device arrays, at least one, all on the device of the first that is on one."""
+    given = list(arrays)
+    context = next((x.context for x in given if isinstance(x, DeviceNDArray)), None)
+    parts = [x if isinstance(x, DeviceNDArray) else to_device(np.asarray(x), context=context) for x in given]
+    if not parts:
+        raise ShapeError("at least one array is needed")
+    if any(x.context is not parts[0].context for x in parts):
+        raise ArgumentTypeError("the arrays are on different devices", hint="copy them to one")
+    return parts
+
+
+def _new(shape: tuple[int, ...], parts: list[DeviceNDArray]) -> DeviceNDArray:
+    dtype = parts[0].dtype if len({x.dtype for x in parts}) == 1 else np.result_type(*(x.dtype for x in parts))
+    return device_array(shape, dtype, context=parts[0].context)

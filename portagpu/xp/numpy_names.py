@@ -1,0 +1,251 @@
+"""NumPy's functions that create, arrange, select and count elements, on device arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from portagpu.errors import DTypeError, ShapeError
+from portagpu.expressions import items as items  # which registers subscripts
+from portagpu.expressions.apply import apply, apply_into
+from portagpu.expressions.writing import assign, filled, is_number
+from portagpu.primitives.gathering import normal_axis
+from portagpu.primitives.histograms import bincount, histogram
+from portagpu.primitives.selection import flatnonzero
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.layout import checked_dtype, checked_shape
+from portagpu.runtime.arrays.numpy_dispatch import register
+from portagpu.xp import creation, indexing, manipulation, searching
+from portagpu.xp.conversion import array_of
+from portagpu.xp.data_types import astype
+from portagpu.xp.devices import context_on
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _into(found: DeviceNDArray, out: Any) -> Any:
+    """NumPy's ``out=`` of functions that make a new array."""
+    if out is None:
+        return found
+    out[...] = found
+    return out
+
+
+def _like(value: Any) -> Callable[..., DeviceNDArray]:
+    def function(
+        a: Any, *given: Any, dtype: Any = None, order: str = "K", shape: Any = None, device: Any = None
+    ) -> Any:
+        number, *rest = (*given, dtype) if value is None else (value, *given, dtype)
+        kind = rest[0] if rest[0] is not None else a.dtype
+        context = a.context if device is None else context_on(device)
+        return filled(a.shape if shape is None else checked_shape(shape), number, checked_dtype(kind), context)
+
+    return function
+
+
+_OF_LIKE = _words("dtype order shape device fill_value")
+register("zeros_like", _like(0), _OF_LIKE)
+register("ones_like", _like(1), _OF_LIKE)
+register("full_like", lambda a, fill_value, *rest, **options: _like(None)(a, fill_value, *rest, **options), _OF_LIKE)
+register("astype", astype, _words("copy device"))
+register("tril", lambda m, k=0: creation.tril(m, k=k), _words("k"))
+register("triu", lambda m, k=0: creation.triu(m, k=k), _words("k"))
+register("meshgrid", lambda *xi, indexing="xy": tuple(creation.meshgrid(*xi, indexing=indexing)), _words("indexing"))
+
+
+def _concatenate(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None) -> Any:
+    found = manipulation.concat(arrays, axis=axis)
+    return _into(found if dtype is None else found.astype(dtype, copy=False), out)
+
+
+def _stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None) -> Any:
+    found = manipulation.stack(arrays, axis=axis)
+    return _into(found if dtype is None else found.astype(dtype, copy=False), out)
+
+
+register("concatenate", _concatenate, _words("axis out dtype"))
+register("stack", _stack, _words("axis out dtype"))
+
+
+def _at_least(ndim: int) -> Callable[..., Any]:
+    def reshaped(x: Any) -> Any:
+        if x.ndim >= ndim:
+            return x
+        if ndim == 3 and x.ndim:
+            return x.reshape((1, x.size, 1) if x.ndim == 1 else (*x.shape, 1))
+        return x.reshape((*(1,) * (ndim - x.ndim), *x.shape))
+
+    def function(*arrays: Any) -> Any:
+        found = tuple(reshaped(x if isinstance(x, DeviceNDArray) else array_of(x)) for x in arrays)
+        return found[0] if len(found) == 1 else found
+
+    return function
+
+
+for _ndim in (1, 2, 3):
+    register(f"atleast_{_ndim}d", _at_least(_ndim), frozenset())
+
+
+def _joined(axis: int, ndim: int, *, by_columns: bool = False) -> Callable[..., Any]:
+    def function(tup: Any, *, dtype: Any = None) -> Any:
+        parts = [_at_least(ndim)(x) for x in tup]
+        if by_columns:
+            parts = [x.reshape(-1, 1) if x.ndim == 1 else x for x in parts]
+        along = 0 if axis == 1 and parts and parts[0].ndim == 1 else axis
+        return _concatenate(parts, axis=along, dtype=dtype)
+
+    return function
+
+
+register("vstack", _joined(0, 2), _words("dtype"))
+register("hstack", _joined(1, 1), _words("dtype"))
+register("dstack", _joined(2, 3), _words("dtype"))
+register("column_stack", _joined(1, 1, by_columns=True), frozenset())
+register("append", lambda arr, values, axis=None: _concatenate((arr, values), axis=axis), _words("axis"))
+register("unstack", lambda x, /, *, axis=0: manipulation.unstack(x, axis=axis), _words("axis"))
+register("broadcast_arrays", lambda *args: tuple(manipulation.broadcast_arrays(*args)), frozenset())
+register("flip", lambda m, axis=None: manipulation.flip(m, axis=axis), _words("axis"))
+register("flipud", lambda m: manipulation.flip(m, axis=0), frozenset())
+register("fliplr", lambda m: manipulation.flip(m, axis=1), frozenset())
+register("roll", lambda a, shift, axis=None: manipulation.roll(a, shift, axis=axis), _words("axis"))
+register("repeat", lambda a, repeats, axis=None: manipulation.repeat(a, repeats, axis=axis), _words("repeats axis"))
+register("tile", lambda A, reps: manipulation.tile(A, reps), _words("reps"))
+
+
+def _array_split(ary: DeviceNDArray, indices_or_sections: Any, axis: int = 0) -> list[DeviceNDArray]:
+    at = normal_axis(axis, ary.ndim)
+    extent = ary.shape[at]
+    if hasattr(indices_or_sections, "__index__"):
+        count = int(indices_or_sections)
+        if count < 1:
+            raise ShapeError(f"an array is not split into {count} parts")
+        longer, rest = divmod(extent, count)
+        ends = np.cumsum([longer + (n < rest) for n in range(count)]).tolist()[:-1]
+    else:
+        ends = [int(n) for n in indices_or_sections]
+    borders = zip([0, *ends], [*ends, None], strict=True)
+    return [ary[(slice(None),) * at + (slice(begin, end),)] for begin, end in borders]
+
+
+def _split(ary: DeviceNDArray, indices_or_sections: Any, axis: int = 0) -> list[DeviceNDArray]:
+    if hasattr(indices_or_sections, "__index__") and ary.shape[normal_axis(axis, ary.ndim)] % int(indices_or_sections):
+        raise ShapeError(f"axis {axis} of an array of shape {ary.shape} has no {indices_or_sections} equal parts")
+    return _array_split(ary, indices_or_sections, axis)
+
+
+register("array_split", _array_split, _words("axis"))
+register("split", _split, _words("axis"))
+
+
+def _diagonal(a: DeviceNDArray, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DeviceNDArray:
+    shadow = a._shadow()
+    try:
+        found = shadow.diagonal(offset, axis1, axis2)
+    except (ValueError, TypeError) as error:
+        raise ShapeError(f"an array of shape {a.shape} has no such diagonal: {error}") from None
+    return a._derive(found, shadow, readonly=True)
+
+
+register("diagonal", _diagonal, _words("offset axis1 axis2"))
+register("trace", lambda a, *args, **options: a.trace(*args, **options), _words("offset axis1 axis2 dtype"))
+register("real", lambda val: val.real, frozenset())
+register("imag", lambda val: val.imag, frozenset())
+
+register("where", searching.numpys_where, frozenset())
+register("nonzero", searching.nonzero, frozenset())
+register("flatnonzero", flatnonzero, frozenset())
+register("argwhere", searching.argwhere, frozenset())
+
+
+def _extract(condition: Any, arr: DeviceNDArray) -> DeviceNDArray:
+    mask = array_of(condition, arr.context).ravel()
+    found: DeviceNDArray = arr.ravel()[mask if mask.dtype == np.bool_ else apply(np.not_equal, mask, 0)]
+    return found
+
+
+def _compress(condition: Any, a: DeviceNDArray, axis: int | None = None, out: Any = None) -> Any:
+    mask = array_of(condition, a.context)
+    x, at = (a.ravel(), 0) if axis is None else (a, normal_axis(axis, a.ndim))
+    chosen = flatnonzero(mask)
+    return _into(indexing.take(x, chosen, axis=at), out)
+
+
+register("extract", _extract, frozenset())
+register("compress", _compress, _words("axis out"))
+
+
+def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    x = a if isinstance(a, DeviceNDArray) else array_of(a, indices.context)
+    return indexing.take(x, indices, axis=axis, out=out, mode=mode)
+
+
+register("take", _take, _words("axis out mode"))
+register(
+    "take_along_axis", lambda arr, indices, axis=-1: indexing.take_along_axis(arr, indices, axis=axis), _words("axis")
+)
+register("put_along_axis", indexing.put_along_axis, _words("axis"))
+register("put", indexing.put, _words("mode"))
+
+
+def _copyto(dst: DeviceNDArray, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    if not isinstance(dst, DeviceNDArray):
+        raise DTypeError("numpy.copyto does not write a device array to the host", hint="x.copy_to_host(host)")
+    source = src if is_number(src) or isinstance(src, DeviceNDArray) else array_of(src, dst.context)
+    if isinstance(source, DeviceNDArray) and not np.can_cast(source.dtype, dst.dtype, casting):
+        raise DTypeError(f"{source.dtype} does not become {dst.dtype} with casting={casting!r}")
+    assign(dst, source, where=None if where is True else array_of(where, dst.context))
+
+
+register("copyto", _copyto, _words("casting where"))
+register("putmask", lambda a, mask, values: _copyto(a, values, "unsafe", mask), frozenset())
+
+
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **named: Any) -> Any:
+    low = named.get("min", a_min)
+    high = named.get("max", a_max)
+    found = a
+    if low is not None:
+        found = apply(np.maximum, found, low)
+    if high is not None:
+        found = apply(np.minimum, found, high)
+    return _into(found if found is not a else a.copy(), out)
+
+
+register("clip", _clip, _words("a_min a_max min max out"))
+
+
+def _round(a: DeviceNDArray, decimals: int = 0, out: Any = None) -> Any:
+    if a.dtype.kind in "iub" and decimals >= 0:
+        return _into(a.copy() if a.dtype.kind != "b" else a.astype(np.float16), out)
+    if a.dtype.kind == "c":
+        raise DTypeError("numpy.round of complex device arrays is missing", hint="round x.real and x.imag")
+    if not decimals:
+        return apply(np.rint, a) if out is None else apply_into(out, np.rint, a)
+    factor = a.dtype.type(10.0 ** abs(decimals))
+    scale, back = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
+    found = apply(back, apply(np.rint, apply(scale, a, factor)), factor)
+    return _into(found.astype(a.dtype, copy=False), out)
+
+
+register("round", _round, _words("decimals out"))
+register("around", _round, _words("decimals out"))
+
+
+def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    x = a if isinstance(a, DeviceNDArray) else array_of(a)
+    amounts = None if weights is None else array_of(weights, x.context)
+    return histogram(x, bins, range, weights=amounts, density=bool(density))
+
+
+def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    numbers = x if isinstance(x, DeviceNDArray) else array_of(x)
+    amounts = None if weights is None else array_of(weights, numbers.context)
+    return bincount(numbers, amounts, minlength)
+
+
+register("histogram", _histogram, _words("bins range density weights"))
+register("bincount", _bincount, _words("weights minlength"))

@@ -1,0 +1,94 @@
+"""NumPy's functions that sort and search, on device arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from portagpu import primitives
+from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.primitives.rows import contiguous, device_operand
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.numpy_dispatch import register
+from portagpu.xp.sorting import searchsorted
+
+_KINDS = (None, "quicksort", "heapsort", "mergesort", "stable")
+
+
+def _flat_if_none(a: Any, axis: Any) -> tuple[DeviceNDArray, Any]:
+    array = device_operand(a)
+    return (contiguous(array).reshape(-1), 0) if axis is None else (array, axis)
+
+
+def _checked(kind: Any, order: Any) -> None:
+    if kind not in _KINDS:
+        raise ArgumentTypeError(f"kind= is one of {', '.join(map(repr, _KINDS[1:]))}, not {kind!r}")
+    if order is not None:
+        raise DTypeError("order= names fields of records, which have no order here", hint="sort one of the fields")
+
+
+def _sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> DeviceNDArray:
+    _checked(kind, order)
+    array, at = _flat_if_none(a, axis)
+    return primitives.sort(array, axis=at)
+
+
+def _argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> DeviceNDArray:
+    _checked(kind, order)
+    array, at = _flat_if_none(a, axis)
+    return primitives.argsort(array, axis=at)
+
+
+def _partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> DeviceNDArray:
+    array, at = _flat_if_none(a, axis)
+    _check_kth(kth, array, at)
+    return primitives.sort(array, axis=at)  # what is sorted is partitioned at every place
+
+
+def _argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> DeviceNDArray:
+    array, at = _flat_if_none(a, axis)
+    _check_kth(kth, array, at)
+    return primitives.argsort(array, axis=at)
+
+
+def _check_kth(kth: Any, array: DeviceNDArray, axis: int) -> None:
+    extent = array.shape[axis] if array.ndim else 0
+    for place in np.atleast_1d(kth):
+        if not -extent <= place < extent:
+            raise ShapeError(f"kth={place} is not among {extent} elements")
+
+
+def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> DeviceNDArray:
+    return searchsorted(a, v, side=side, sorter=sorter)
+
+
+def _unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    array = device_operand(ar)
+    if axis is not None and array.ndim != 1:
+        raise ShapeError("unique elements are found of all axes together, not along one", hint="leave axis= out")
+    found = primitives.unique(
+        array, indices=return_index, inverse=return_inverse, counts=return_counts, equal_nan=equal_nan
+    )
+    asked = [part for part in found[1:] if part is not None]
+    return (found.values, *asked) if asked else found.values
+
+
+_SORTING = frozenset({"axis", "kind", "order", "stable"})
+register("sort", _sort, _SORTING)
+register("argsort", _argsort, _SORTING)
+register("partition", _partition, frozenset({"axis", "kind", "order"}))
+register("argpartition", _argpartition, frozenset({"axis", "kind", "order"}))
+register("searchsorted", _searchsorted, frozenset({"side", "sorter"}))
+register(
+    "unique", _unique, frozenset({"return_index", "return_inverse", "return_counts", "axis", "equal_nan", "sorted"})
+)

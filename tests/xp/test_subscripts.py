@@ -1,0 +1,150 @@
+"""Subscripts with arrays against NumPy: what is selected, where its axes go, what is written, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portagpu import cuda, errors
+
+X = np.random.default_rng(0).random((5, 6, 7)).astype(np.float32)
+AT = np.array([0, -1, 2])
+COLUMN = np.array([[1], [3]])
+KEYS = [
+    *(
+        AT,
+        COLUMN,
+        (AT,),
+        np.s_[:, AT],
+        np.s_[AT, :, AT],
+        (AT, AT),
+        (AT, None, AT),
+        (..., AT),
+        np.s_[0, :, AT],
+        np.s_[:, 0, AT],
+    ),
+    *((COLUMN, AT), np.s_[COLUMN, 1:3, AT], np.s_[::-1, AT], (None, AT, None), (AT, 1, 2), np.s_[AT, ..., 1]),
+    *(X[:, :, 0] > 0.5, X > 0.5, (X[:, :, 0] > 0.5, 2), (X[:, :, 0] > 0.5, np.s_[1:5:2]), (..., X[0, 0] > 0.3)),
+    *(np.s_[:, np.arange(6) > 2], True, False, (True, AT), np.bool_(True)),
+    *([0, 1], ([0, 1], [2, 3]), [], np.zeros((0, 3), int), AT[:1].astype(np.uint8), [[True] * 6] * 5),
+]
+VIEWS = [lambda x: x, lambda x: x.transpose(2, 0, 1), lambda x: x[::-1, :, ::2]]
+
+
+def moved(key):
+    """The key with its arrays on the device."""
+    if isinstance(key, tuple):
+        return tuple(map(moved, key))
+    return cuda.to_device(key) if isinstance(key, np.ndarray) else key
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=["whole", "transposed", "strided"])
+def test_keys_as_numpys(device, view):
+    host, mine = X.copy(), cuda.to_device(X)
+    for key in KEYS:
+        try:
+            wanted = view(host)[key]
+        except IndexError:  # of another shape than this view
+            with pytest.raises(IndexError):
+                view(mine)[key]
+            continue
+        for given_key in (key, moved(key)):
+            found = view(mine)[given_key]
+            assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype), key
+            np.testing.assert_array_equal(found.copy_to_host(), wanted, err_msg=str(key))
+        for value in (3, np.random.default_rng(1).random(wanted.shape)):
+            view(host)[key] = value
+            view(mine)[moved(key)] = value if np.ndim(value) == 0 else cuda.to_device(value)
+            np.testing.assert_array_equal(mine.copy_to_host(), host, err_msg=str(key))
+
+
+@given(
+    shape=st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    data=st.data(),
+)
+def test_random_keys(device, shape, data):
+    x = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
+    common = data.draw(st.lists(st.integers(1, 3), max_size=2))
+    key = []
+    for extent in shape:
+        kind = data.draw(st.sampled_from(["int", "slice", "array", "bools"]))
+        if kind == "int":
+            key.append(data.draw(st.integers(-extent, extent - 1)))
+        elif kind == "slice":
+            key.append(slice(*data.draw(st.tuples(*[st.none() | st.integers(-5, 5)] * 2))))
+        elif kind == "array":
+            key.append(np.array(data.draw(st.integers(-extent, extent - 1))) + np.zeros(common, int))
+        else:
+            key.append(np.arange(extent) == data.draw(st.integers(0, extent - 1)))
+    wanted = x[tuple(key)]
+    found = cuda.to_device(x)[moved(tuple(key))]
+    np.testing.assert_array_equal(np.asarray(found), wanted)
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.float16, np.complex64, np.complex128])
+def test_dtypes(device, dtype):
+    x = (np.arange(24) % 5).astype(dtype).reshape(4, 6)
+    d = cuda.to_device(x)
+    np.testing.assert_array_equal(d[AT].copy_to_host(), x[AT])
+    np.testing.assert_array_equal(d[:, cuda.to_device(AT)].copy_to_host(), x[:, AT])
+    mask = x == 1
+    np.testing.assert_array_equal(d[cuda.to_device(mask)].copy_to_host(), x[mask])
+    d[cuda.to_device(mask)] = 0
+    x[mask] = 0
+    np.testing.assert_array_equal(d.copy_to_host(), x)
+
+
+def test_out_of_bounds(device):
+    d = cuda.to_device(X)
+    for key in ([5], np.array([[0, -6]]), cuda.to_device(np.array([1, 5])), cuda.to_device(np.array([-6]))):
+        with pytest.raises(IndexError, match="out of bounds"):
+            d[key]
+    with pytest.raises(errors.OutOfBoundsError, match="out of bounds"):
+        d[AT, cuda.to_device(np.array([0, 6, 0]))]
+    with pytest.raises(IndexError, match="out of bounds"):
+        d[cuda.to_device(np.array([5]))] = 1
+    np.testing.assert_array_equal(d[cuda.to_device(AT)].copy_to_host(), X[AT])  # the fault is forgotten
+    with pytest.raises(IndexError, match="bools of shape"):
+        d[cuda.to_device(np.ones(4, bool))]
+    with pytest.raises(IndexError, match="too many"):
+        d[AT, AT, AT, AT]
+    with pytest.raises(errors.ArgumentTypeError, match="float64"):
+        d[np.array([1.5])]
+    with pytest.raises(errors.ShapeError):
+        d[AT] = cuda.to_device(np.zeros(3))[:2]
+    with pytest.raises(errors.ArgumentTypeError, match="read-only"):
+        d.as_readonly()[AT] = 0
+
+
+def test_an_ellipsis_makes_a_view(device):
+    d = cuda.to_device(X)
+    assert isinstance(d[0, 0, 0], np.float32)
+    one = d[0, 0, 0, ...]
+    assert one.shape == () and one.allocation_key == d.allocation_key
+
+
+def test_assignments_are_computed_in_place(device):
+    y, d = np.arange(3000.0), cuda.to_device(np.arange(3000.0))
+    for target, source in ((np.s_[1:], np.s_[:-1]), (np.s_[:-1], np.s_[1:]), (np.s_[::-1], np.s_[:])):
+        y[target] = y[source] + 1
+        d[target] = d[source] + 1
+        np.testing.assert_array_equal(d.copy_to_host(), y)
+    np.add(y[:-1], 1, out=y[1:])
+    np.add(d[:-1], 1, out=d[1:])
+    y[::2] += 5
+    d[::2] += 5
+    y[[1, 2]] *= 5
+    d[[1, 2]] *= 5
+    y[5:2000] = 7
+    d[5:2000] = 7
+    kept = d * 2
+    d[:] = kept
+    np.testing.assert_array_equal(d.copy_to_host(), y * 2)
+    np.testing.assert_array_equal(kept.copy_to_host(), y * 2)
+    whole = cuda.to_device(np.zeros(3000, np.int16))
+    whole[:] = d
+    np.testing.assert_array_equal(whole.copy_to_host(), (y * 2).astype(np.int16))
+    with pytest.raises(errors.DTypeError, match="complex"):
+        whole[:] = d + 1j
