@@ -20,6 +20,10 @@ from portagpu.xp.decompositions import matrices_of
 from portagpu.xp.products import alike, matmul, reshaped, tensordot, vecdot
 
 
+_NOT_GIVEN = object()
+_NUMPYS_CUTOFF = 1e-15  # where nothing is given; the array API's own is larger
+
+
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
@@ -123,9 +127,11 @@ def _multi_dot(arrays: Any, *, out: Any = None) -> Any:
     return _into(first, out)
 
 
-def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> DeviceNDArray:
+def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NOT_GIVEN) -> DeviceNDArray:
     del hermitian  # which would only be faster
-    return linalg.pinv(a, rtol=rcond if rtol is None else rtol)
+    if rtol is _NOT_GIVEN:
+        rtol = _NUMPYS_CUTOFF if rcond is None else rcond
+    return linalg.pinv(a, rtol=rtol)
 
 
 def _matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> DeviceNDArray:
