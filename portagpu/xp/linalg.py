@@ -68,7 +68,8 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceNDArray:
 
 def _parts(x: DeviceNDArray, axis: int) -> list[DeviceNDArray]:
     before = (slice(None),) * (axis % x.ndim)
-    return [x[(*before, slice(i, i + 1))] for i in range(3)]
+    places = [(*before, slice(i, i + 1)) for i in range(3)]
+    return [x[place] for place in places]
 
 
 def det(x: Any, /) -> DeviceNDArray:

@@ -19,7 +19,6 @@ from portagpu.xp.conversion import array_of
 from portagpu.xp.decompositions import matrices_of
 from portagpu.xp.products import alike, matmul, reshaped, tensordot, vecdot
 
-
 _NOT_GIVEN = object()
 _NUMPYS_CUTOFF = 1e-15  # where nothing is given; the array API's own is larger
 
