@@ -48,7 +48,7 @@ def eigen_factors(a: DeviceNDArray, stream: Stream) -> tuple[DeviceNDArray, Devi
     gemm(t, t, second, stream)
     gemm(second, second, fourth, stream)
     shift_diagonals[count, how.edge, stream](fourth.reshape(-1), flat_t, flat_g, kind(n), plan)
-    orthogonalise(flat_g, flat_g, (count, n, n), stream, vectors=False)
+    orthogonalise(flat_g, None, (count, n, n), stream)
     measure_rows[count * n, how.edge, stream](flat_g, lengths, kind(n), plan)
     divide_rows[count * n, how.edge, stream](flat_g, lengths, kind(n), plan)
     gemm(g, t, found, stream)

@@ -92,10 +92,9 @@ def _blocks_of(caps: Capabilities, most: int) -> int:
     return most if caps.local_memory_dedicated else min(most, _BLOCKS_OF_CORE * caps.compute_units)
 
 
-def orthogonalise(
-    g: DeviceNDArray, v: DeviceNDArray, shape: tuple[int, int, int], stream: Stream, *, vectors: bool
-) -> None:
-    """Rotate the columns of matrices (count, n, m), a column a row of g, until they are orthogonal; v with them.
+def orthogonalise(g: DeviceNDArray, v: DeviceNDArray | None, shape: tuple[int, int, int], stream: Stream) -> None:
+    """Rotate the columns of matrices (count, n, m), a column a row of g, until they are orthogonal; v with them,
+    unless that is None.
 
     g, v: flat arrays. Each pair's product is then at most ``sqrt(m) * eps`` of those of their lengths. Waits for the
     device after each sweep but the first ones. With elements that are not finite it ends, too.
@@ -105,7 +104,9 @@ def orthogonalise(
         return
     dtype, context = g.dtype, g.context
     how = Threads.predict(context.capabilities, m, dtype)
-    plan = jacobi_plan(dtype, how, vectors=vectors)
+    plan = jacobi_plan(dtype, how, vectors=v is not None)
+    if v is None:
+        v = device_array(1, dtype, context=context)
     kind = np.uint64 if g.is_large or v.is_large else np.uint32
     players = n + n % 2
     most = _WHOLE if context.capabilities.local_memory_dedicated else _WHOLE_OF_CORE

@@ -80,7 +80,7 @@ def _square(a: DeviceNDArray, stream: Stream, *, vectors: bool) -> tuple[Any, An
     plan = edge_plan(dtype, how.edge, hermitian=False)
     kind = index_kind(a, g)
     scale_columns[count, how.edge, stream](strided(a, kind), g, v, scales, kind(n), kind(n), plan)
-    orthogonalise(g, v, (count, n, n), stream, vectors=vectors)
+    orthogonalise(g, v if vectors else None, (count, n, n), stream)
     measure_rows[count * n, how.edge, stream](g, lengths, kind(n), plan)
     size = (kind(n), kind(n))
     blocks = order_rows[count * n, how.edge, stream]
