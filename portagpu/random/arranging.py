@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, ArgumentValueError, ShapeError
+from portagpu.expressions.apply import apply
+from portagpu.random.continuous import Continuous
 from portagpu.random.discrete import Discrete
 from portagpu.random.permutations import (
     MOST_ORDERED,
@@ -29,7 +31,7 @@ from portagpu.ufuncs.operands import operand
 _WORD, _PLACE = np.dtype(np.uint64), np.dtype(np.int64)
 
 
-class Arranging(Discrete):
+class Arranging(Continuous, Discrete):
     """Choices with and without replacement, permutations, shuffles."""
 
     def permutation(self, x: Any, axis: int = 0) -> DeviceNDArray:
@@ -68,7 +70,7 @@ class Arranging(Discrete):
             self._draw(array, target, _axis(axis, array.ndim), is_each=True)
         if out is None:
             return target
-        if not isinstance(out, DeviceNDArray) or out.shape != array.shape:
+        if out.shape != array.shape:
             raise ShapeError(f"out= is a device array of shape {array.shape}")
         out.copy_to_device(target)
         return out
@@ -123,7 +125,7 @@ class Arranging(Discrete):
             return places
         with np.errstate(divide="ignore"):
             means = to_device((1 / shares).astype(kind), context=context)
-        keys = self.standard_exponential(out=device_array(count, kind, context=context)) * means
+        keys = apply(np.multiply, self.standard_exponential(out=device_array(count, kind, context=context)), means)
         keys.buffer  # noqa: B018 - computed before it is read
         with context.unsettled:
             grid, threads, chunked = grid_of(places)

@@ -87,7 +87,6 @@ class Philox:
         with self._lock:
             self._key = _integer(key, "the key", _PLACES)
             self._stream, self._place = divmod(_integer(counter, "the counter", _PLACES * _STREAMS), _PLACES)
-            self._seeds = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.state, self._seeds)

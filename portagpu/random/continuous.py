@@ -10,7 +10,7 @@ from portagpu.expressions.apply import apply
 from portagpu.random import draws, samplers
 from portagpu.random.drawing import Drawing
 from portagpu.random.draws import Source
-from portagpu.random.targets import NOT_NEGATIVE, POSITIVE, parameter
+from portagpu.random.targets import NOT_NEGATIVE, POSITIVE, as_dtype, parameter
 from portagpu.runtime.arrays.array import DeviceNDArray
 
 
@@ -98,7 +98,9 @@ class Continuous(Drawing):
         if isinstance(found, float):
             return self._drawn(draws.exponential_power, found * 2**0.5, 0.5, size, dtype, out)
         made = self.standard_exponential(_size(size, found), _dtype(dtype, out))
-        return self._stored(apply(np.multiply, apply(np.sqrt, apply(np.multiply, made, 2.0)), _as(found, made)), out)
+        return self._stored(
+            apply(np.multiply, apply(np.sqrt, apply(np.multiply, made, 2.0)), as_dtype(found, made.dtype)), out
+        )
 
     def weibull(self, a: Any, size: Any = None, dtype: Any = None, out: Any = None) -> DeviceNDArray:
         """Of Weibull's distribution of shape ``a`` and scale 1."""
@@ -106,7 +108,7 @@ class Continuous(Drawing):
         if isinstance(found, float):
             return self._drawn(draws.exponential_power, 1.0, 1 / found, size, dtype, out)
         made = self.standard_exponential(_size(size, found), _dtype(dtype, out))
-        return self._stored(apply(np.power, made, apply(np.divide, 1.0, _as(found, made))), out)
+        return self._stored(apply(np.power, made, apply(np.divide, 1.0, as_dtype(found, made.dtype))), out)
 
     def pareto(self, a: Any, size: Any = None, dtype: Any = None, out: Any = None) -> DeviceNDArray:
         """Of Lomax's distribution of shape ``a``, which begins at 0."""
@@ -114,7 +116,7 @@ class Continuous(Drawing):
         if isinstance(found, float):
             return self._drawn(draws.pareto, 0.0, 1 / found, size, dtype, out)
         made = self.standard_exponential(_size(size, found), _dtype(dtype, out))
-        return self._stored(apply(np.expm1, apply(np.divide, made, _as(found, made))), out)
+        return self._stored(apply(np.expm1, apply(np.divide, made, as_dtype(found, made.dtype))), out)
 
     def power(self, a: Any, size: Any = None, dtype: Any = None, out: Any = None) -> DeviceNDArray:
         """In [0, 1], with a density that grows as ``x**(a - 1)``."""
@@ -122,7 +124,7 @@ class Continuous(Drawing):
         if isinstance(found, float):
             return self._drawn(draws.power, 0.0, 1 / found, size, dtype, out)
         made = self.standard_exponential(_size(size, found), _dtype(dtype, out))
-        return self._stored(apply(np.exp, apply(np.negative, apply(np.divide, made, _as(found, made)))), out)
+        return self._stored(apply(np.exp, apply(np.negative, apply(np.divide, made, as_dtype(found, made.dtype)))), out)
 
     def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = None, out: Any = None) -> DeviceNDArray:
         """Of the gamma distribution of a shape, with scale 1."""
@@ -167,7 +169,3 @@ def _dtype(dtype: Any, out: Any) -> Any:
 
 def _size(size: Any, value: Any) -> Any:
     return value.shape if size is None else size
-
-
-def _as(value: Any, made: DeviceNDArray) -> Any:
-    return value.astype(made.dtype)

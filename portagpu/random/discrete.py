@@ -60,9 +60,10 @@ class Discrete(Drawing):
     def _bounded(self, begin: int, span: int, size: Any, kind: np.dtype[Any], out: Any) -> DeviceNDArray:
         target = Target(self._context, size, kind, out)
         bits = 64 if span > 2**32 else 32
-        if span == 2**64:
-            return self._fill(target, Draw(draws.raw, kind.type, True), (np.uint64(0),))
-        numbers = np.uint64(begin % 2**64), np.uint64(span), np.uint64(2**bits % span)
+        offset, word = np.uint64(begin % 2**64), np.uint64 if bits == 64 else np.uint32
+        if span == 2**bits:
+            return self._fill(target, Draw(draws.raw, kind.type, bits == 64), (offset,))
+        numbers = offset, word(span), word(2**bits % span)
         source = Source.ACCEPTED if 2**bits % span else Source.WORDS
         accepts = draws.is_fair if source is Source.ACCEPTED else None
         return self._fill(target, Draw(draws.bounded, kind.type, bits == 64, source, accepts), numbers)
@@ -97,12 +98,13 @@ class Discrete(Drawing):
 
 def _integer_dtype(dtype: Any) -> np.dtype[Any]:
     try:
-        found = np.dtype(dtype)
+        found: np.dtype[Any] = np.dtype(dtype)
     except TypeError as error:
         raise DTypeError(f"{dtype!r} is no dtype") from error
     if found.kind not in "iub":
         raise DTypeError(f"random integers are of an integer dtype, not {found}")
-    return found.newbyteorder("=")
+    native: np.dtype[Any] = found.newbyteorder("=")
+    return native
 
 
 def _bound(value: Any, name: str) -> Any:

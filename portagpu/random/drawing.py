@@ -12,9 +12,9 @@ from portagpu.random import draws
 from portagpu.random.bit_generator import Philox
 from portagpu.random.draws import Draw, Source
 from portagpu.random.filling import fill
-from portagpu.random.samplers import Sampler
+from portagpu.random.samplers import QUICK, Sampler
 from portagpu.random.sampling import sample
-from portagpu.random.targets import Target, laid_out, real_dtype
+from portagpu.random.targets import Target, as_dtype, laid_out, real_dtype
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.stream import Stream
@@ -55,7 +55,7 @@ class Drawing:
             return self._fill(target, plan, (kind.type(loc), kind.type(scale)))
         made = Target(target.context, target.array.shape, kind, None)
         standard = self._fill(made, plan, (kind.type(0), kind.type(1)))
-        moved = apply(np.add, apply(np.multiply, standard, _as(scale, kind)), _as(loc, kind))
+        moved = apply(np.add, apply(np.multiply, standard, as_dtype(scale, kind)), as_dtype(loc, kind))
         return target.stored(moved)
 
     def _sampled(
@@ -63,7 +63,7 @@ class Drawing:
     ) -> DeviceNDArray:
         """Numbers that each element makes of places of its own."""
         target = Target(self._context, size, dtype, out, (a, b))
-        plan = Sampler(one, dtype.type, real.type, real.itemsize == 8)
+        plan = Sampler(one, dtype.type, QUICK.get(one), real.type, real.itemsize == 8)
         place = self._bits.take(target.array.size)
         if isinstance(a, float) and isinstance(b, float):
             first, second = real.type(a), real.type(b)
@@ -85,15 +85,10 @@ class Drawing:
         """Random bits as uint32 or uint64."""
         wide = dtype.itemsize == 8
         target = Target(context, size, dtype, None)
-        return self._fill(target, Draw(draws.raw, dtype.type, wide), (dtype.type(0),))
+        return self._fill(target, Draw(draws.raw, dtype.type, wide), (np.uint64(0),))
 
 
 def _kind(dtype: Any, out: Any, context: Context) -> np.dtype[Any]:
     if dtype is None and isinstance(out, DeviceNDArray):
         dtype = out.dtype
     return real_dtype(dtype, context)
-
-
-def _as(value: Any, kind: np.dtype[Any]) -> Any:
-    """A parameter as an operand of numbers of a dtype, which stay of it."""
-    return value if isinstance(value, float) else value.astype(kind)

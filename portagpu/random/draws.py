@@ -13,7 +13,7 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.random import conversions as bits
-from portagpu.random.elementary import log32, log64, turn32, turn64
+from portagpu.random.elementary import exp32, exp64, log32, log64, turn32, turn64
 
 
 class Source(Enum):
@@ -77,7 +77,7 @@ def scaled(value, _, parameters, plan):
 @cuda.jit(device=True)
 def scaled_exponent(value, _, parameters, plan):
     """Its exponential: log-normal numbers of normal ones."""
-    return math.exp(parameters[0] + parameters[1] * value)
+    return exponential_of(parameters[0] + parameters[1] * value, plan)
 
 
 @cuda.jit(device=True)
@@ -119,6 +119,14 @@ def logarithm(x, plan):
 
 
 @cuda.jit(device=True)
+def exponential_of(x, plan):
+    """The exponential of a number."""
+    if plan.wide:
+        return exp64(x)
+    return exp32(x)
+
+
+@cuda.jit(device=True)
 def exponential(low, high, parameters, plan):
     """Exponential with mean ``parameters[1]``."""
     return parameters[1] * standard_exponential(low, high, plan)
@@ -157,7 +165,7 @@ def cauchy(low, high, parameters, plan):
 @cuda.jit(device=True)
 def exponential_power(low, high, parameters, plan):
     """``parameters[0] * E**parameters[1]`` of an exponential number: Weibull's, and Rayleigh's."""
-    return parameters[0] * math.exp(parameters[1] * logarithm(standard_exponential(low, high, plan), plan))
+    return parameters[0] * exponential_of(parameters[1] * logarithm(standard_exponential(low, high, plan), plan), plan)
 
 
 @cuda.jit(device=True)
@@ -169,7 +177,7 @@ def pareto(low, high, parameters, plan):
 @cuda.jit(device=True)
 def power(low, high, parameters, plan):
     """``exp(-parameters[1] * E)``: a uniform number's power."""
-    return math.exp(-parameters[1] * standard_exponential(low, high, plan))
+    return exponential_of(-parameters[1] * standard_exponential(low, high, plan), plan)
 
 
 @cuda.jit(device=True)
@@ -183,7 +191,7 @@ def bounded(low, high, parameters, plan):
     """``parameters[0]`` and an integer below ``parameters[1]``: the upper half of a product with random bits."""
     if plan.wide:
         return parameters[0] + cuda.libdevice.umul64hi(word(low, high), parameters[1])
-    return parameters[0] + (np.uint64(high) * parameters[1] >> np.uint64(32))
+    return parameters[0] + (np.uint64(high) * np.uint64(parameters[1]) >> np.uint64(32))
 
 
 @cuda.jit(device=True)
@@ -191,12 +199,12 @@ def is_fair(low, high, parameters, plan):
     """Whether all integers get as many words: the product's lower half is at least ``parameters[2]`` (Lemire 2019)."""
     if plan.wide:
         return word(low, high) * parameters[1] >= parameters[2]
-    return np.uint64(np.uint32(np.uint64(high) * parameters[1])) >= parameters[2]
+    return np.uint32(high * parameters[1]) >= parameters[2]
 
 
 @cuda.jit(device=True)
 def raw(low, high, parameters, plan):
-    """All bits of a word."""
+    """``parameters[0]`` and all bits of a word."""
     if plan.wide:
-        return word(low, high)
-    return np.uint64(high)
+        return parameters[0] + word(low, high)
+    return parameters[0] + np.uint64(high)

@@ -1,7 +1,7 @@
-"""Logarithms, sines and cosines of random words, without branches: what compilers run in lanes.
+"""Logarithms, exponentials, sines and cosines of random words, without branches: what compilers run in lanes.
 
 They are written out, so that devices agree up to the rounding of products and sums, and because words are integers:
-there is no range to reduce. Polynomials are least-squares fits of log1p and atanh, and Taylor's of sine and cosine.
+there is no range to reduce. Polynomials are least-squares fits of log1p and atanh, and Taylor's of the others.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
@@ -30,6 +30,8 @@ _ATANH = (
     *(0.06547332749872906, 0.13898156066488004, 0.15362956731522392, 0.18182208030297317),
     *(0.22222218883420722, 0.2857142857142857, 0.4000000000000163, 0.6666666666666666),
 )
+_EXP = tuple(1 / math.factorial(k) for k in range(7, 1, -1))
+_EXP_WIDE = tuple(1 / math.factorial(k) for k in range(13, 1, -1))
 _SINE = tuple((-1) ** k / math.factorial(2 * k + 1) for k in range(5, 0, -1))
 _COSINE = tuple((-1) ** k / math.factorial(2 * k) for k in range(5, 1, -1))
 _SINE_WIDE = tuple((-1) ** k / math.factorial(2 * k + 1) for k in range(9, 0, -1))
@@ -42,8 +44,8 @@ def log32(x):
     bits = cuda.libdevice.float_as_int(x) + _TO_ONE
     exponent = np.float32((bits >> _EXPONENT) - _BIAS)
     f = cuda.libdevice.int_as_float((bits & _MANTISSA) + _ROOT_HALF) - np.float32(1)
-    y = np.float32(0)
-    for c in cuda.unroll(_LOG):
+    y = np.float32(_LOG[0])
+    for c in cuda.unroll(_LOG[1:]):
         y = y * f + np.float32(c)
     square = f * f
     y = y * f * square + exponent * _LOG2_LOW - np.float32(0.5) * square
@@ -58,11 +60,42 @@ def log64(x):
     f = cuda.libdevice.longlong_as_double((bits & _MANTISSA_WIDE) + _ROOT_HALF_WIDE) - np.float64(1)
     s = f / (np.float64(2) + f)
     z = s * s
-    y = np.float64(0)
-    for c in cuda.unroll(_ATANH):
+    y = np.float64(_ATANH[0])
+    for c in cuda.unroll(_ATANH[1:]):
         y = y * z + np.float64(c)
     half = np.float64(0.5) * f * f
     return exponent * _LOG2_HIGH_WIDE + (f - (half - (s * (half + y * z) + exponent * _LOG2_LOW_WIDE)))
+
+
+@cuda.jit(device=True)
+def exp32(x):
+    """The exponential of a float32: infinity where it is too large, 0 where it is too small."""
+    x = cuda.selp(x < -175, np.float32(-175), cuda.selp(x > 176, np.float32(176), x))
+    whole = np.int32(x * np.float32(1 / math.log(2)) + cuda.selp(x < 0, np.float32(-0.5), np.float32(0.5)))
+    n = np.float32(whole)
+    r = x - n * _LOG2_HIGH - n * _LOG2_LOW
+    y = np.float32(_EXP[0])
+    for c in cuda.unroll(_EXP[1:]):
+        y = y * r + np.float32(c)
+    first = whole >> np.int32(1)
+    scale = cuda.libdevice.int_as_float((first + _BIAS) << _EXPONENT)
+    return (1 + (r + y * r * r)) * scale * cuda.libdevice.int_as_float((whole - first + _BIAS) << _EXPONENT)
+
+
+@cuda.jit(device=True)
+def exp64(x):
+    """The exponential of a float64: infinity where it is too large, 0 where it is too small."""
+    x = cuda.selp(x < -1416, np.float64(-1416), cuda.selp(x > 1418, np.float64(1418), x))
+    whole = np.int32(x * np.float64(1 / math.log(2)) + cuda.selp(x < 0, np.float64(-0.5), np.float64(0.5)))
+    n = np.float64(whole)
+    r = x - n * _LOG2_HIGH_WIDE - n * _LOG2_LOW_WIDE
+    y = np.float64(_EXP_WIDE[0])
+    for c in cuda.unroll(_EXP_WIDE[1:]):
+        y = y * r + np.float64(c)
+    first = whole >> np.int32(1)
+    scale = cuda.libdevice.longlong_as_double((np.int64(first) + _BIAS_WIDE) << _EXPONENT_WIDE)
+    rest = cuda.libdevice.longlong_as_double((np.int64(whole - first) + _BIAS_WIDE) << _EXPONENT_WIDE)
+    return (1 + (r + y * r * r)) * scale * rest
 
 
 @cuda.jit(device=True)
@@ -71,11 +104,11 @@ def turn32(word):
     quarter = (word + np.uint32(0x20000000)) >> np.uint32(30)
     t = np.float32(np.int32(word - (quarter << np.uint32(30)))) * np.float32(math.pi * 2.0**-31)
     z = t * t
-    sine = np.float32(0)
-    for c in cuda.unroll(_SINE):
+    sine = np.float32(_SINE[0])
+    for c in cuda.unroll(_SINE[1:]):
         sine = sine * z + np.float32(c)
-    cosine = np.float32(0)
-    for c in cuda.unroll(_COSINE):
+    cosine = np.float32(_COSINE[0])
+    for c in cuda.unroll(_COSINE[1:]):
         cosine = cosine * z + np.float32(c)
     return _turned(quarter, sine * z * t + t, (cosine * z - np.float32(0.5)) * z + np.float32(1))
 
@@ -87,11 +120,11 @@ def turn64(high, low):
     rest = np.int32(high - (quarter << np.uint32(30)))
     t = (np.float64(rest) + np.float64(low) * 2.0**-32) * (math.pi * 2.0**-31)
     z = t * t
-    sine = np.float64(0)
-    for c in cuda.unroll(_SINE_WIDE):
+    sine = np.float64(_SINE_WIDE[0])
+    for c in cuda.unroll(_SINE_WIDE[1:]):
         sine = sine * z + np.float64(c)
-    cosine = np.float64(0)
-    for c in cuda.unroll(_COSINE_WIDE):
+    cosine = np.float64(_COSINE_WIDE[0])
+    for c in cuda.unroll(_COSINE_WIDE[1:]):
         cosine = cosine * z + np.float64(c)
     return _turned(quarter, sine * z * t + t, (cosine * z - np.float64(0.5)) * z + np.float64(1))
 

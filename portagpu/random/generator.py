@@ -6,11 +6,10 @@ from typing import Any
 
 from portagpu.random.arranging import Arranging
 from portagpu.random.bit_generator import Philox
-from portagpu.random.continuous import Continuous
 from portagpu.runtime.execution.stream import Stream
 
 
-class Generator(Continuous, Arranging):
+class Generator(Arranging):
     """Random numbers of a bit generator, made on the current device, or that of ``out``, parameters or the stream.
 
     The same bit generator gives the same numbers on all devices: integers, uniform numbers and permutations bit by bit,

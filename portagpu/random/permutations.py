@@ -23,7 +23,7 @@ MOST_ORDERED = 512
 """Lengths up to which elements are ordered by keys."""
 _THREADS = 256
 _TURNS = 16
-_ROUNDS = 8  # each changes both halves
+_ROUNDS = 6  # each changes both halves
 _HALF = np.uint64(32)
 _ONE = np.uint64(1)
 _MULTIPLY_0, _MULTIPLY_1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
@@ -31,10 +31,8 @@ _WEYL_0, _WEYL_1 = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
 
 
 class Order(NamedTuple):
-    """Rows of ``length``, of each of which ``taken`` elements are drawn, that lie ``inner`` elements apart.
-
-    ``is_mapped``: by the bijection, of ``low`` and ``high`` bits. ``is_each``: each row has an order of its own.
-    ``is_moved``: elements are stored, not places.
+    """``is_mapped``: by the bijection. ``is_each``: each row has an order of its own. ``is_moved``: elements are
+    stored, not places. ``chunked``: a thread has neighbouring elements.
     """
 
     is_mapped: bool
@@ -44,7 +42,10 @@ class Order(NamedTuple):
 
 
 class Extents(NamedTuple):
-    """See `Order`."""
+    """Rows of ``length``, of each of which ``taken`` elements are drawn, with ``inner`` elements from one to the next.
+
+    The bijection is one of ``low`` and ``high`` bits.
+    """
 
     length: Any
     taken: Any
@@ -58,7 +59,6 @@ def _mixed(half, key):
     """A random function of 32 bits under a key of 32."""
     product = np.uint64(half ^ key) * _MULTIPLY_0
     product = np.uint64(np.uint32(product >> _HALF) ^ np.uint32(product) ^ key) * _MULTIPLY_1
-    product = np.uint64(np.uint32(product >> _HALF) ^ np.uint32(product)) * _MULTIPLY_0
     return np.uint32(product >> _HALF) ^ np.uint32(product)
 
 
@@ -177,8 +177,8 @@ def extents_of(length: int, taken: int, inner: int) -> Extents:
     """Extents with the bits of the bijection."""
     bits = max(2, (length - 1).bit_length())
     low = bits // 2
-    numbers = (np.int64(max(1, n)) for n in (length, taken, inner))
-    return Extents(*numbers, np.uint32(low), np.uint32(bits - low))
+    rows = np.int64(max(1, length)), np.int64(max(1, taken)), np.int64(max(1, inner))
+    return Extents(*rows, np.uint32(low), np.uint32(bits - low))
 
 
 def drawn_in_order(

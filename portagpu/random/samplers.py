@@ -16,7 +16,7 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.random import conversions as bits
-from portagpu.random.draws import logarithm, standard_exponential, word
+from portagpu.random.draws import exponential_of, logarithm, standard_exponential, word
 from portagpu.random.philox import block_at
 
 _BOOST = np.uint32(0x40000000)  # attempts from here on are for other numbers of the same element
@@ -33,15 +33,16 @@ _TAILS = np.array(
 class Sampler(NamedTuple):
     """``one(block, place, a, b, plan)``: the number of an element, of two parameters, which are arrays if ``arrays``.
 
-    ``real``: what it computes with, float64 where ``wide``. ``chunked``: a thread has neighbouring elements.
+    ``quick(block, place, a, b, plan)``: whether the first attempt is taken, and its number, without branches; or None.
+    ``real``: what it computes with, float64 where ``wide``.
     """
 
     one: Any
     dtype: Any
+    quick: Any = None
     real: Any = np.float64
     wide: bool = True
     arrays: bool = False
-    chunked: bool = False
 
 
 @cuda.jit(device=True)
@@ -82,14 +83,67 @@ def candidates(block, attempt, place, plan):
 def _is_gamma(x, u, d, c, plan):
     """Marsaglia and Tsang's test (2000), and the logarithm of the number over ``d``."""
     t = 1 + c * x
-    if t <= 0:
-        return False, plan.real(0)
-    log_v = 3 * logarithm(t, plan)
-    square = x * x
-    taken = u < 1 - plan.real(0.0331) * square * square
-    if not taken:
-        taken = logarithm(u, plan) < plan.real(0.5) * square + d * (1 - t * t * t + log_v)
-    return taken, log_v
+    log_v = 3 * logarithm(max(t, plan.real(2.0**-60)), plan)
+    taken = logarithm(u, plan) < plan.real(0.5) * x * x + d * (1 - t * t * t + log_v)
+    return t > 0 and taken, log_v
+
+
+@cuda.jit(device=True)
+def _first_gamma(block, first, place, shape, plan):
+    """What `log_gamma_number` gives if its first attempt is taken, and whether that is."""
+    raised = shape + (1 if shape < 1 else 0)
+    d = raised - plan.real(1 / 3)
+    x, _, u, _ = candidates(block, first, place, plan)
+    taken, value = _is_gamma(x, u, d, 1 / math.sqrt(9 * d), plan)
+    value += logarithm(d, plan)
+    if shape < 1:
+        value -= _boost(block, first, place, shape, plan)
+    return taken, value
+
+
+@cuda.jit(device=True)
+def _boost(block, first, place, shape, plan):
+    """How much a shape below 1 lowers the logarithm of the number of shape + 1: by a uniform number's power."""
+    w0, w1, _, _ = block_at(block, place.stream, 2 * first + _BOOST, place.key)
+    return standard_exponential(w0, w1, plan) / shape
+
+
+@cuda.jit(device=True)
+def first_gamma(block, place, a, b, plan):
+    """See `gamma`."""
+    taken, value = _first_gamma(block, np.uint32(0), place, max(a, plan.real(2.0**-60)), plan)
+    return taken and a > 0, b * exponential_of(value, plan)
+
+
+@cuda.jit(device=True)
+def first_beta(block, place, a, b, plan):
+    """See `beta`."""
+    is_x, x = _first_gamma(block, np.uint32(0), place, a, plan)
+    is_y, y = _first_gamma(block, _BOOST >> np.uint32(2), place, b, plan)
+    return is_x and is_y, 1 / (1 + exponential_of(y - x, plan))
+
+
+@cuda.jit(device=True)
+def first_poisson(block, place, a, b, plan):
+    """See `poisson_from`: what is taken at once."""
+    root = math.sqrt(a)
+    spread = plan.real(0.931) + plan.real(2.53) * root
+    slope = plan.real(-0.059) + plan.real(0.02483) * spread
+    quick = plan.real(0.9277) - plan.real(3.6224) / (spread - 2)
+    u, v = _first_two(block, place, plan)
+    u -= plan.real(0.5)
+    rest = plan.real(0.5) - abs(u)
+    k = (2 * slope / max(rest, plan.real(0.07)) + spread) * u + a + plan.real(0.43)
+    return rest >= plan.real(0.07) and v <= quick and a >= _SMALL_MEAN, np.int64(k)
+
+
+@cuda.jit(device=True)
+def _first_two(block, place, plan):
+    """The first two of an element's first four uniform numbers."""
+    w0, w1, w2, w3 = block_at(block, place.stream, np.uint32(0), place.key)
+    if plan.wide:
+        return bits.positive_float64(w0, w1), bits.positive_float64(w2, w3)
+    return bits.positive_float32(w0), bits.positive_float32(w1)
 
 
 @cuda.jit(device=True)
@@ -110,8 +164,7 @@ def log_gamma_number(block, first, place, shape, plan):
         attempt += np.uint32(1)
     value += logarithm(d, plan)
     if shape < 1:  # the number of shape + 1 times a uniform number's power
-        w0, w1, _, _ = block_at(block, place.stream, 2 * first + _BOOST, place.key)
-        value -= standard_exponential(w0, w1, plan) / shape
+        value -= _boost(block, first, place, shape, plan)
     return value
 
 
@@ -120,7 +173,7 @@ def gamma(block, place, a, b, plan):
     """A gamma number of shape ``a`` and scale ``b``."""
     if a <= 0:
         return plan.real(0)
-    return b * math.exp(log_gamma_number(block, np.uint32(0), place, a, plan))
+    return b * exponential_of(log_gamma_number(block, np.uint32(0), place, a, plan), plan)
 
 
 @cuda.jit(device=True)
@@ -128,7 +181,7 @@ def beta(block, place, a, b, plan):
     """A beta number: the first gamma number's share of two."""
     x = log_gamma_number(block, np.uint32(0), place, a, plan)
     y = log_gamma_number(block, _BOOST >> np.uint32(2), place, b, plan)
-    return 1 / (1 + math.exp(y - x))
+    return 1 / (1 + exponential_of(y - x, plan))
 
 
 @cuda.jit(device=True)
@@ -141,7 +194,7 @@ def student(block, place, a, b, plan):
         x, _ = bits.normal_float32(w0, w1)
     halved = a / 2
     log_mean = log_gamma_number(block, np.uint32(0), place, halved, plan) - logarithm(halved, plan)
-    return x * math.exp(-log_mean / 2)
+    return x * exponential_of(-log_mean / 2, plan)
 
 
 @cuda.jit(device=True)
@@ -174,7 +227,7 @@ def poisson(block, place, a, b, plan):
 @cuda.jit(device=True)
 def negative_binomial(block, place, a, b, plan):
     """Failures before success ``a`` of probability ``b``: a Poisson number whose mean is a gamma number."""
-    mean = math.exp(log_gamma_number(block, np.uint32(0), place, a, plan)) * ((1 - b) / b)
+    mean = exponential_of(log_gamma_number(block, np.uint32(0), place, a, plan), plan) * ((1 - b) / b)
     return poisson_from(block, _BOOST >> np.uint32(2), place, mean, plan)
 
 
@@ -281,3 +334,7 @@ def bounded_by_arrays(block, place, a, b, plan):
         if y * b >= unfair:
             return a + cuda.libdevice.umul64hi(y, b)
         attempt += np.uint32(1)
+
+
+QUICK = {gamma: first_gamma, beta: first_beta, poisson: first_poisson}
+"""What is tried first for all elements, of those samplers that have it."""

@@ -16,25 +16,53 @@ from portagpu.runtime.arrays.array import DeviceNDArray
 
 _THREADS = 128
 _TURNS = 16
+_CHUNK = 64  # elements whose first attempts a thread with loops makes at a time
 
 
 @cuda.jit
-def sample_elements(out, place, a, b, plan: cuda.constexpr):
-    """A number for each element; a thread has one, or neighbouring ones."""
-    thread = np.int64(cuda.blockIdx.x) * cuda.blockDim.x + cuda.threadIdx.x
-    if plan.chunked:
-        each = (out.size + cuda.gridDim.x - 1) // cuda.gridDim.x
-        first = thread * each
-        end = min(first + each, out.size)
-    else:
-        first = thread
-        end = min(first + 1, out.size)
-    for i in range(first, end):
+def sample_by_threads(out, place, a, b, plan: cuda.constexpr):
+    """A number for each thread."""
+    i = np.int64(cuda.blockIdx.x) * cuda.blockDim.x + cuda.threadIdx.x
+    if i < out.size:
         block = place.start + np.uint64(i)
-        if plan.arrays:
-            out[i] = plan.dtype(plan.one(block, place, a[i], b[i], plan))
+        x = a[i] if plan.arrays else a
+        y = b[i] if plan.arrays else b
+        if plan.quick is None:
+            out[i] = plan.dtype(plan.one(block, place, x, y, plan))
         else:
-            out[i] = plan.dtype(plan.one(block, place, a, b, plan))
+            taken, value = plan.quick(block, place, x, y, plan)
+            out[i] = plan.dtype(value if taken else plan.one(block, place, x, y, plan))
+
+
+@cuda.jit
+def sample_by_loops(out, place, a, b, plan: cuda.constexpr):
+    """Neighbouring numbers for each thread: the first attempts of many, then what those did not give."""
+    values = cuda.local.array(_CHUNK, plan.dtype)
+    is_taken = cuda.local.array(_CHUNK, np.int32)
+    chunks = (out.size + _CHUNK - 1) // _CHUNK
+    each = (chunks + cuda.gridDim.x - 1) // cuda.gridDim.x
+    first = each * cuda.blockIdx.x
+    for chunk in range(first, min(first + each, chunks)):
+        at = np.int64(chunk) * _CHUNK
+        count = min(np.int64(_CHUNK), out.size - at)
+        block = place.start + np.uint64(at)
+        if plan.quick is not None and count == _CHUNK:
+            for k in range(_CHUNK):
+                x = a[at + k] if plan.arrays else a
+                y = b[at + k] if plan.arrays else b
+                taken, value = plan.quick(block + np.uint64(k), place, x, y, plan)
+                values[k] = plan.dtype(value)
+                is_taken[k] = 1 if taken else 0
+        else:
+            for k in range(_CHUNK):
+                is_taken[k] = 0
+        for k in range(count):
+            if is_taken[k] == 0:
+                x = a[at + k] if plan.arrays else a
+                y = b[at + k] if plan.arrays else b
+                values[k] = plan.dtype(plan.one(block + np.uint64(k), place, x, y, plan))
+        for k in range(count):
+            out[at + k] = values[k]
 
 
 def sample(out: DeviceNDArray, place: Place, a: Any, b: Any, plan: Sampler, stream: Any) -> int:
@@ -43,8 +71,8 @@ def sample(out: DeviceNDArray, place: Place, a: Any, b: Any, plan: Sampler, stre
         caps = out.context.capabilities
         if has_lanes_of_threads(caps):
             threads = min(_THREADS, caps.max_work_group_size, caps.max_work_item_sizes[0])
-            sample_elements[-(-out.size // threads), threads, stream](out, place, a, b, plan)
+            sample_by_threads[-(-out.size // threads), threads, stream](out, place, a, b, plan)
         else:
-            grid = min(out.size, caps.compute_units * _TURNS)
-            sample_elements[grid, 1, stream](out, place, a, b, plan._replace(chunked=True))
+            grid = min(-(-out.size // _CHUNK), caps.compute_units * _TURNS)
+            sample_by_loops[grid, 1, stream](out, place, a, b, plan)
     return out.size

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, ArgumentValueError, DTypeError, MissingCapabilityError, ShapeError
-from portagpu.expressions.apply import put_off, taken
+from portagpu.expressions.apply import convert, put_off, taken
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -29,18 +29,17 @@ class Target:
     ) -> None:
         """Raises `ShapeError` where ``size``, ``out`` and parameters do not fit, `DTypeError` for another ``out``."""
         shape = broadcast_shapes([shape_of(p) for p in parameters])
-        if size is not None:
-            wanted = checked_shape(size)
-            if broadcast_shapes([wanted, shape]) != wanted:
-                raise ShapeError(f"parameters of shape {shape} do not fit size={wanted}")
+        wanted = out.shape if size is None and isinstance(out, DeviceNDArray) else size
+        if wanted is not None:
+            wanted = checked_shape(wanted)
+            if not _fits(shape, wanted):
+                raise ShapeError(f"parameters of shape {shape} do not fit a result of shape {wanted}")
             shape = wanted
         if out is not None:
             if not isinstance(out, DeviceNDArray):
                 raise ArgumentTypeError(
                     f"out= is a device array, not {type(out).__name__}", hint="make one with cuda.device_array(n)"
                 )
-            if size is None and not shape:
-                shape = out.shape
             if out.shape != shape:
                 raise ShapeError(f"the result has shape {shape}, out= has {out.shape}")
             if out.dtype != dtype:
@@ -59,9 +58,9 @@ class Target:
         array = self.array
         if array is self._given:
             fill(array.reshape(-1))
-            return array
+            return self.array
         with self.context.unsettled:  # nobody has seen the memory
-            fill(array if array.ndim == 1 else _flat(array))
+            fill(array.reshape(-1))
         return self.stored(array)
 
     def stored(self, made: DeviceNDArray) -> DeviceNDArray:
@@ -73,8 +72,9 @@ class Target:
         return found
 
 
-def _flat(array: DeviceNDArray) -> DeviceNDArray:
-    return array.reshape(-1)
+def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether a shape broadcasts to another one."""
+    return len(shape) <= len(wanted) and all(n in (1, m) for n, m in zip(shape[::-1], wanted[::-1], strict=False))
 
 
 def real_dtype(dtype: Any, context: Context) -> np.dtype[Any]:
@@ -82,7 +82,7 @@ def real_dtype(dtype: Any, context: Context) -> np.dtype[Any]:
     if dtype is None:
         return np.dtype(np.float64 if context.capabilities.fp64 else np.float32)
     try:
-        found = np.dtype(dtype)
+        found: np.dtype[Any] = np.dtype(dtype)
     except TypeError as error:
         raise DTypeError(f"{dtype!r} is no dtype") from error
     if found not in (np.dtype(np.float32), np.dtype(np.float64)):
@@ -131,6 +131,13 @@ def parameter(name: str, value: Any, limits: Limits = ANY) -> Any:
     return number
 
 
+def as_dtype(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A parameter as an operand of numbers of a dtype, which stay of it."""
+    if isinstance(value, float):
+        return value
+    return convert(value, dtype) if isinstance(value, DeviceNDArray) else value.astype(dtype)
+
+
 def laid_out(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any], context: Context) -> DeviceNDArray:
     """A parameter as an array of one axis, with an element for each of a shape."""
     if not isinstance(value, DeviceNDArray):
@@ -139,4 +146,5 @@ def laid_out(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any], context: 
     operands, _, _, where = taken((value,))
     made = put_off(Node(where, conversion(dtype), operands, shape))
     made.buffer  # noqa: B018 - computed now
-    return made.reshape(-1)
+    flat: DeviceNDArray = made.reshape(-1)
+    return flat

@@ -19,6 +19,8 @@ from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream
 
 _MOST = 4096  # reductions that a context remembers
+_LONG = 16  # elements of rows that are reduced before what they belong to
+_Shape = tuple[tuple[int, ...], Any]
 _ALIGNED = 256  # bytes: what is known of where an array begins
 
 
@@ -73,11 +75,19 @@ def _whole(array: DeviceNDArray) -> DeviceNDArray:
 class _Stage:
     """A kernel of a reduction: of elements, or of parts of results."""
 
-    __slots__ = ("_element", "_numbers", "_plan", "_ready", "_reducer", "_shape", "_spans", "_states")
+    __slots__ = ("_element", "_into", "_numbers", "_plan", "_ready", "_reducer", "_shape", "_spans", "_states")
 
     def __init__(
-        self, element: Element, reducer: Reducer, axes: Axes, operands: Sequence[DeviceNDArray], context: Context
+        self,
+        element: Element,
+        reducer: Reducer,
+        axes: Axes,
+        operands: Sequence[DeviceNDArray],
+        context: Context,
+        into: _Shape | None = None,
     ) -> None:
+        """``into``: shape and dtype of results that others are made of."""
+        self._into = into
         plan = planned(axes, reducer, operands, context.capabilities)
         self._element, self._reducer, self._plan = element, reducer, plan
         self._ready: ReadyLaunch | None = None
@@ -109,7 +119,9 @@ class _Stage:
         stream: Stream,
     ) -> list[DeviceNDArray]:
         """Launch the kernel, and return what it writes."""
-        made = [new_array(context, self._shape, dtype) for dtype in self._states] or [target]
+        made = [new_array(context, self._shape, dtype) for dtype in self._states]
+        if not made:
+            made = [target if self._into is None else new_array(context, *self._into)]
         memories = [
             array if span is None else _memory(array, *span) for array, span in zip(operands, self._spans, strict=True)
         ]
@@ -128,19 +140,57 @@ class _Stage:
 def _stages(
     element: Element, reducer: Reducer, axes: Axes, operands: Sequence[DeviceNDArray], context: Context
 ) -> list[_Stage]:
-    """The kernels of a reduction: more than one where results have several parts."""
-    stages = [_Stage(element, reducer, axes, operands, context)]
+    """The kernels of a reduction.
+
+    On CPUs what several axes are reduced along is reduced along the last of them first, whose elements are neighbours.
+    """
+    several = len(axes.reduced) > 1 and axes.reduced[-1] >= _LONG and not context.capabilities.local_memory_dedicated
+    if not several or reducer.has_places or reducer.identity is None:
+        return _parts(element, reducer, axes, operands, context)
+    kept, rest = len(axes.kept), len(axes.reduced) - 1
+    extents = (*axes.kept, *axes.reduced[:-1])
+    steps = _steps_of(extents)
+    first = Axes(
+        extents,
+        axes.reduced[-1:],
+        tuple((*own, *gone[:-1]) for own, gone in zip(axes.kept_steps, axes.reduced_steps, strict=True)),
+        tuple(gone[-1:] for gone in axes.reduced_steps),
+        steps,
+    )
+    second = Axes(axes.kept, axes.reduced[:rest], (steps[:kept],), (steps[kept:],), axes.target_steps)
+    held = reducer.held
+    lines = _parts(
+        element, reducer._replace(output=held, mean=False, root=False), first, operands, context, (extents, held)
+    )
+    return [*lines, *_parts(stored(held), reducer.again, second, [new_array(context, extents, held)], context)]
+
+
+def _steps_of(extents: tuple[int, ...]) -> tuple[int, ...]:
+    """Steps of an array without gaps, in elements."""
+    steps, step = [], 1
+    for extent in reversed(extents):
+        steps.append(step)
+        step *= extent
+    return tuple(reversed(steps))
+
+
+def _parts(
+    element: Element,
+    reducer: Reducer,
+    axes: Axes,
+    operands: Sequence[DeviceNDArray],
+    context: Context,
+    into: _Shape | None = None,
+) -> list[_Stage]:
+    """The kernels of a reduction whose results may have several parts."""
+    stages = [_Stage(element, reducer, axes, operands, context, into)]
     while stages[-1].parts[1]:
         shape, dtypes = stages[-1].parts
         parts = [new_array(context, shape, dtype) for dtype in dtypes]
-        steps, step = [], 1
-        for extent in reversed(axes.kept):
-            steps.append(step)
-            step *= extent
-        kept = tuple(reversed(steps))
+        kept, step = _steps_of(axes.kept), axes.lines
         axes = Axes(axes.kept, shape[:1], (kept,) * len(parts), ((step,),) * len(parts), axes.target_steps)
         reducer = reducer.again
-        stages.append(_Stage(stored(reducer.held), reducer, axes, parts, context))
+        stages.append(_Stage(stored(reducer.held), reducer, axes, parts, context, into))
     return stages
 
 

@@ -11,13 +11,23 @@ _ALL_LANES = 0xFFFFFFFF
 class TextOfExchanges(TextOfFunctions):
     """Adds what follows a thread's own elements."""
 
+    @property
+    def searches(self) -> bool:
+        """Whether places are looked for when the largest number is known: by threads that have neighbours alone."""
+        plan = self.plan
+        is_alone = plan.group == 1 and plan.lanes > 1 and not plan.across
+        return is_alone and self.reducer.has_places and not self.has_places
+
     def fold_lanes(self) -> None:
         """Join a thread's vectors, their lanes, and the rest: to ``t``."""
-        plan = self.plan
-        if self.reducer.identity is None:
+        if self.reducer.identity is None or self.searches:
             return
         self.fold_vectors()
-        values = [self.lane("s0", lane) for lane in range(plan.lanes)]
+        self.joined("t", ("t", "tp"), self.one_lane())
+
+    def one_lane(self) -> tuple[str, str]:
+        """Join the lanes of ``s0``."""
+        values = [self.lane("s0", lane) for lane in range(self.plan.lanes)]
         count = 0
         while len(values) > 1:
             joined = []
@@ -25,7 +35,7 @@ class TextOfExchanges(TextOfFunctions):
                 joined.append(self.joined(f"d{count}", first, second))
                 count += 1
             values = joined
-        self.joined("t", ("t", "tp"), values[0])
+        return values[0]
 
     def fold_vectors(self) -> None:
         """Join a thread's vectors lane by lane: to ``s0``."""

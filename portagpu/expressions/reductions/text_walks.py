@@ -6,6 +6,7 @@ from portagpu.expressions.reductions.text_exchanges import TextOfExchanges
 from portagpu.expressions.reductions.text_lines import terms_of
 
 _RUN = 32  # vectors that are added one after another; the sums of such runs are added then
+_SEARCHED = 16  # turns of a thread whose largest number is found before its place
 
 
 class TextOfWalks(TextOfExchanges):
@@ -73,6 +74,9 @@ class TextOfWalks(TextOfExchanges):
         step = plan.group * along * plan.vectors
         self.hoisted()
         self.add(f"whole = begin + (end - begin) // {self.number(step)} * {self.number(step)}")
+        if self.searches:
+            self.search(step)
+            return
         lane = f" + y * {self.number(along)}" if along > 1 else " + y"
         if plan.group == 1:
             lane = ""
@@ -96,6 +100,40 @@ class TextOfWalks(TextOfExchanges):
         else:
             with self.block(f"for r in range({begin}, end, {self.number(plan.group)}):"):
                 self.element("t", "u0", "r", 0, single=True)
+
+    def search(self, step: int) -> None:
+        """Find the largest number of each block of elements, and its place in the first block that has the largest.
+
+        So that the loop over all elements is that of their maximum.
+        """
+        plan = self.plan
+        count = self.number(step * _SEARCHED)
+        vectors = range(plan.vectors)
+        self.add("where = begin")
+        with self.block(f"for run in range(begin, whole, {count}):"):
+            self.start("s")
+            with self.block(f"for r in range(run, min(run + {count}, whole), {self.number(step)}):"):
+                for u in vectors:
+                    self.add(f"at{u} = r + {self.number(u * plan.lanes)}")
+                    self.load(f"v{u}", f"at{u}", u)
+                for u in vectors:
+                    args = [f"s{u}", f"s{u}p", *self.values(f"v{u}"), f"at{u}", *self.numbers]
+                    self.add(f"s{u} = take({', '.join(args)})")
+            self.fold_vectors()
+            number, _ = self.one_lane()
+            with self.block(f"if is_better(t, {number}):"):
+                self.add(f"t = {number}", "where = run")
+        element = f"e = element({', '.join([*self.values('u0'), *self.numbers])})"
+        with self.block("for r in range(whole, end):"):
+            self.load("u0", "r", 0, single=True)
+            self.add(element)
+            with self.block("if is_better(t, e):"):
+                self.add("t = e", "tp = r", "where = end")
+        with self.block(f"for r in range(where, min(where + {count}, end)):"):
+            self.load("u0", "r", 0, single=True)
+            self.add(element)
+            with self.block("if not is_better(t, e) and not is_better(e, t):"):
+                self.add("tp = r", "break")
 
     def in_order(self) -> None:
         """Reduce all elements of a result, one after the other."""
