@@ -11,6 +11,7 @@ from portagpu import dtypes
 from portagpu.errors import DTypeError
 
 _MOST = 4096  # combinations that are remembered
+_TRUTH = np.dtype(bool)
 
 
 class Operation:
@@ -53,8 +54,9 @@ def operations_of(
     options: dict[str, Any] = {"casting": casting}
     if dtype is not None:
         options["signature"] = (None,) * ufunc.nin + (dtype,) * ufunc.nout
+    given = (_TRUTH if kind is bool else kind for kind in kinds)
     try:
-        found = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), **options)
+        found = ufunc.resolve_dtypes((*given, *(None,) * ufunc.nout), **options)
     except TypeError as error:
         shown = ", ".join(kind.__name__ if isinstance(kind, type) else str(kind) for kind in kinds)
         wanted = "" if dtype is None else f" with dtype={dtype} and casting={casting!r}"

@@ -63,11 +63,12 @@ def _of_large_prime(x: DeviceNDArray, axis: int, what: Transform, stream: Stream
 def apply_real(x: DeviceNDArray) -> DeviceNDArray:
     """The real parts of complex numbers, as a new array."""
     pairs = x.copy().view(np.dtype(f"float{4 * x.itemsize}"))
-    return pairs.reshape((*x.shape, 2))[..., 0].copy()
+    parts: DeviceNDArray = pairs.reshape((*x.shape, 2))[..., 0]
+    return parts.copy()
 
 
 def _part(x: DeviceNDArray, axis: int, part: slice) -> DeviceNDArray:
-    found: DeviceNDArray = x[(*(slice(None),) * axis, part)]
+    found: DeviceNDArray = x[axis * (slice(None),) + (part,)]
     return found
 
 

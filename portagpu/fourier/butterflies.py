@@ -150,9 +150,7 @@ def radix5(re, im, table, step, plan: cuda.constexpr):
 @cuda.jit(device=True)
 def _mixed(a, x, y, z, i: cuda.constexpr, j: cuda.constexpr, k: cuda.constexpr, plan: cuda.constexpr):
     """A number and three, times the cosines of a seventh of the circle."""
-    return _plus(
-        _plus(a, _scaled(x, _COS7[i], plan)), _plus(_scaled(y, _COS7[j], plan), _scaled(z, _COS7[k], plan))
-    )
+    return _plus(_plus(a, _scaled(x, _COS7[i], plan)), _plus(_scaled(y, _COS7[j], plan), _scaled(z, _COS7[k], plan)))
 
 
 @cuda.jit(device=True)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from portagpu.expressions.apply import apply
-
 from portagpu.fourier.lengths import roots, smooth_from
 from portagpu.fourier.transforms import Transform, table_of, transformed
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -46,5 +45,3 @@ def convolved(x: DeviceNDArray, axis: int, what: Transform, stream: Stream) -> D
     found = transformed(product, axis, Transform(n=long, inverse=True, kept=what.kept or n), stream)
     scaled = apply(np.multiply, w[: what.kept or n], number.type(what.scale))
     return apply(np.multiply, found, scaled)
-
-

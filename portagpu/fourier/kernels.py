@@ -156,9 +156,7 @@ def _steps(re, im, n, stages, steps, table, rows, thread, plan: cuda.constexpr):
 
 
 @cuda.jit
-def transform_rows(
-    x, y, n, whole, counts, stages, steps, table, twist, scale, inverse, plan: cuda.constexpr
-):
+def transform_rows(x, y, n, whole, counts, stages, steps, table, twist, scale, inverse, plan: cuda.constexpr):
     """Transforms of ``n`` elements, which are parts of transforms of ``whole`` elements.
 
     x, y: `Rows`; counts: `Counts`; stages: the radix of each of ``steps`` steps; table: the n-th roots of unity;

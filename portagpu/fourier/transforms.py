@@ -1,4 +1,4 @@
-"""Fourier transforms along an axis of a device array: cut into parts that blocks have in shared memory, and launched."""
+"""Fourier transforms along an axis of a device array, cut into parts that blocks have in shared memory; enqueued."""
 
 from __future__ import annotations
 
@@ -240,7 +240,8 @@ def table_of(context: Context, key: Any, make: Any) -> DeviceNDArray:
 
 def _real_parts(x: DeviceNDArray, real: np.dtype[Any]) -> DeviceNDArray:
     whole = x.copy().view(real)
-    return whole.reshape((*x.shape, 2))[..., 0]
+    parts: DeviceNDArray = whole.reshape((*x.shape, 2))[..., 0]
+    return parts
 
 
 __all__ = ["COMPLEX", "HERMITIAN", "REAL", "Transform", "longest_of", "table_of", "transformed"]

@@ -13,8 +13,8 @@ from portagpu.expressions.apply import apply, convert
 from portagpu.expressions.reductions import functions
 from portagpu.linalg.jacobi.eigenvalues import eigen_factors
 from portagpu.linalg.jacobi.singular_values import singular_factors, singular_values
+from portagpu.primitives.sequences import whole_steps
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.arrays.creation import to_device
 from portagpu.xp.conversion import array_of
 from portagpu.xp.diagonals import diagonal
 
@@ -134,7 +134,7 @@ def slogdet(x: Any, /) -> SlogdetResult:
     """Signs, and logarithms of the magnitudes, of determinants; of a singular matrix 0 and minus infinity."""
     array = matrices_of(x, square=True)
     lu, pivots = linalg.lu_factor(array)
-    pivot_rows = to_device(np.arange(array.shape[-1], dtype=np.int32), context=array.context)
+    pivot_rows = whole_steps(array.shape[-1], 0, 1, np.dtype(np.int32), array.context)
     on_diagonal = diagonal(lu)
     logarithm = functions.reduce(np.add, apply(np.log, apply(np.absolute, on_diagonal)), -1)
     exchanges = functions.reduce(np.add, apply(np.not_equal, pivots, pivot_rows), -1, np.int64)

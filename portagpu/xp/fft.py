@@ -13,11 +13,13 @@ from portagpu.expressions.apply import apply
 from portagpu.fourier.axes import floating, transform_axis
 from portagpu.fourier.kernels import COMPLEX, HERMITIAN, REAL
 from portagpu.fourier.transforms import Transform
-from portagpu.runtime.arrays.array import DeviceNDArray, device_array
-from portagpu.runtime.arrays.creation import to_device
+from portagpu.primitives.sequences import whole_steps
+from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.layout import checked_dtype
 from portagpu.xp.conversion import array_of
+from portagpu.xp.creation import default_float
 from portagpu.xp.devices import context_on
+from portagpu.xp.manipulation import concat, roll
 
 __all__ = [
     "fft",
@@ -110,12 +112,12 @@ def irfftn(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward"
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> DeviceNDArray:
     """The frequencies of `fft`'s results for samples ``d`` apart, in cycles per unit of it."""
-    return _frequencies(np.fft.fftfreq, n, d, dtype, device)
+    return _frequencies(n, d, dtype, device, half=False)
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> DeviceNDArray:
     """The frequencies of `rfft`'s results for samples ``d`` apart, in cycles per unit of it."""
-    return _frequencies(np.fft.rfftfreq, n, d, dtype, device)
+    return _frequencies(n, d, dtype, device, half=True)
 
 
 def fftshift(x: Any, /, *, axes: Any = None) -> DeviceNDArray:
@@ -203,30 +205,25 @@ def _along_all(x: DeviceNDArray, s: Any, axes: Any, norm: str | None, *, inverse
     if pairs:
         return found
     found = floating(x)
-    return apply(np.multiply, found, np.dtype(f"c{max(8, 2 * found.itemsize)}").type(1)) if found.dtype.kind == "f" else found
+    return (
+        apply(np.multiply, found, np.dtype(f"c{max(8, 2 * found.itemsize)}").type(1))
+        if found.dtype.kind == "f"
+        else found
+    )
 
 
-def _frequencies(function: Any, n: Any, d: float, dtype: Any, device: Any) -> DeviceNDArray:
+def _frequencies(n: Any, d: float, dtype: Any, device: Any, *, half: bool) -> DeviceNDArray:
     length, context = _length(n, 1), context_on(device)
-    default = np.float64 if context.capabilities.fp64 else np.float32
-    kind = np.dtype(default) if dtype is None else checked_dtype(dtype)
+    kind = default_float(context) if dtype is None else checked_dtype(dtype)
     if kind.kind != "f":
         raise DTypeError(f"frequencies are real floating-point numbers, not {kind}")
-    return to_device(function(length, d).astype(kind), context=context)
+    positive = length // 2 + 1 if half else (length + 1) // 2
+    parts = [(positive, 0)] if half else [(positive, 0), (length // 2, -(length // 2))]
+    numbers = concat([whole_steps(count, first, 1, kind, context) for count, first in parts])
+    return apply(np.multiply, numbers, kind.type(1 / (length * d)))
 
 
 def _shifted(x: DeviceNDArray, axes: Any, amount: Any) -> DeviceNDArray:
-    """Elements moved along axes, round and round: each box between borders is copied to its place."""
     chosen = range(x.ndim) if axes is None else axes if isinstance(axes, tuple | list) else (axes,)
-    found = x
-    for axis in {_axis(x, each): None for each in chosen}:
-        n = x.shape[axis]
-        shift = amount(n) % n if n else 0
-        made = device_array(found.shape, found.dtype, context=found.context)
-        before = (slice(None),) * axis
-        if made.size:
-            made[(*before, slice(shift, None))].copy_to_device(found[(*before, slice(0, n - shift))])
-            if shift:
-                made[(*before, slice(0, shift))].copy_to_device(found[(*before, slice(n - shift, None))])
-        found = made
-    return found if found is not x else x.copy()
+    where = tuple(_axis(x, axis) for axis in chosen)
+    return roll(x, tuple(amount(x.shape[axis]) for axis in where), axis=where)

@@ -11,21 +11,11 @@ from portagpu import linalg
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.expressions.apply import apply, apply_into
 from portagpu.expressions.reductions import functions
-from portagpu.fourier.axes import zeros
+from portagpu.expressions.writing import filled
+from portagpu.primitives.sequences import band
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
-from portagpu.runtime.arrays.creation import to_device
 from portagpu.xp.conversion import array_of
-from portagpu.xp.decompositions import (
-    cholesky,
-    eigh,
-    eigvalsh,
-    floating_of,
-    matrices_of,
-    qr,
-    slogdet,
-    svd,
-    svdvals,
-)
+from portagpu.xp.decompositions import cholesky, eigh, eigvalsh, floating_of, matrices_of, qr, slogdet, svd, svdvals
 from portagpu.xp.diagonals import diagonal, trace
 from portagpu.xp.norms import matrix_norm, vector_norm
 from portagpu.xp.products import alike, matmul, matrix_transpose, tensordot, vecdot
@@ -71,14 +61,15 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceNDArray:
     where = axis % len(shape)
     shape[where] = 3
     made = device_array(tuple(shape), left.dtype, context=left.context)
-    for i, part in enumerate(found):
-        apply_into(made[(*(slice(None),) * where, slice(i, i + 1))], np.positive, part)
+    for target, part in zip(_parts(made, axis), found, strict=True):
+        apply_into(target, np.positive, part)
     return made
 
 
 def _parts(x: DeviceNDArray, axis: int) -> list[DeviceNDArray]:
     before = (slice(None),) * (axis % x.ndim)
-    return [x[(*before, slice(i, i + 1))] for i in range(3)]
+    places = [(*before, slice(i, i + 1)) for i in range(3)]
+    return [x[place] for place in places]
 
 
 def det(x: Any, /) -> DeviceNDArray:
@@ -88,7 +79,10 @@ def det(x: Any, /) -> DeviceNDArray:
 
 
 def inv(x: Any, /) -> DeviceNDArray:
-    """The inverses of matrices. Elements are not finite where a matrix is singular. Raises `ShapeError`, `DTypeError`."""
+    """The inverses of matrices, whose elements are not finite where one is singular.
+
+    Raises `ShapeError`, `DTypeError`.
+    """
     found: DeviceNDArray = linalg.inv(matrices_of(x, square=True))
     return found
 
@@ -128,7 +122,7 @@ def matrix_power(x: Any, n: int, /) -> DeviceNDArray:
     if count < 0:
         array, count = inv(array), -count
     if count == 0:
-        eye = to_device(np.eye(array.shape[-1], dtype=array.dtype), context=array.context)
+        eye = band(array.shape[-1], array.shape[-1], 0, 0, array.dtype, array.context)
         return eye._broadcast(array.shape).copy()
     found: DeviceNDArray | None = None
     while count:
@@ -146,7 +140,7 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> DeviceNDArray:
     array = matrices_of(x)
     values = svdvals(array)
     if values.shape[-1] == 0:
-        return zeros(array.shape[:-2], np.dtype(np.int64), array.context, array._stream(0))
+        return filled(array.shape[:-2], 0, np.dtype(np.int64), array.context)
     return functions.count_nonzero(apply(np.greater, values, _cutoff(array, values, rtol)), -1)
 
 

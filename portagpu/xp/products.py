@@ -1,4 +1,4 @@
-"""Linear algebra functions of the array API standard that belong to the namespace itself: products and transposition."""
+"""Products and transposition: the linear algebra functions of the namespace of the array API standard itself."""
 
 from __future__ import annotations
 

@@ -164,8 +164,17 @@ def _comes_before(a, b, i, j, plan: cuda.constexpr):
 
 @cuda.jit
 def order_rows(
-    values, scales, source, ordered, target, n, m, columns: cuda.constexpr, divided: cuda.constexpr,
-    conjugated: cuda.constexpr, plan: cuda.constexpr,
+    values,
+    scales,
+    source,
+    ordered,
+    target,
+    n,
+    m,
+    columns: cuda.constexpr,
+    divided: cuda.constexpr,
+    conjugated: cuda.constexpr,
+    plan: cuda.constexpr,
 ):
     """n rows of m elements for each matrix, in the order of their values, which are divided by the scale.
 

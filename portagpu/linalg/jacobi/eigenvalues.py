@@ -11,8 +11,14 @@ import numpy as np
 
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
-from portagpu.linalg.jacobi.edges import divide_rows, measure_rows, order_rows, scale_columns, shift_diagonals
-from portagpu.linalg.jacobi.edges import take_quotients
+from portagpu.linalg.jacobi.edges import (
+    divide_rows,
+    measure_rows,
+    order_rows,
+    scale_columns,
+    shift_diagonals,
+    take_quotients,
+)
 from portagpu.linalg.jacobi.rotations import Threads, edge_plan, orthogonalise
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
@@ -27,7 +33,9 @@ def eigen_factors(a: DeviceNDArray, stream: Stream) -> tuple[DeviceNDArray, Devi
     """
     count, n, context = batch_of(a), a.shape[-1], a.context
     dtype, real = a.dtype, np.dtype(f"float{4 * a.itemsize if a.dtype.kind == 'c' else 8 * a.itemsize}")
-    values, vectors = (device_array(shape, kind, context=context) for shape, kind in (((count, n), real), ((count, n, n), dtype)))
+    values, vectors = (
+        device_array(shape, kind, context=context) for shape, kind in (((count, n), real), ((count, n, n), dtype))
+    )
     if values.size == 0:
         return values, vectors
     t, g, second, fourth, found = (device_array((count, n, n), dtype, context=context) for _ in range(5))
@@ -40,7 +48,7 @@ def eigen_factors(a: DeviceNDArray, stream: Stream) -> tuple[DeviceNDArray, Devi
     gemm(t, t, second, stream)
     gemm(second, second, fourth, stream)
     shift_diagonals[count, how.edge, stream](fourth.reshape(-1), flat_t, flat_g, kind(n), plan)
-    orthogonalise(flat_g, flat_g, (count, n, n), stream, vectors=False)
+    orthogonalise(flat_g, None, (count, n, n), stream)
     measure_rows[count * n, how.edge, stream](flat_g, lengths, kind(n), plan)
     divide_rows[count * n, how.edge, stream](flat_g, lengths, kind(n), plan)
     gemm(g, t, found, stream)

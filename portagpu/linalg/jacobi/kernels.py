@@ -95,36 +95,31 @@ def _rotated(x, y, s, tau):
 
 
 @cuda.jit(device=True)
-def _rotate(g, p, q, m, line, s, tau, phase, exchanged, plan: cuda.constexpr):
-    """``(p, q) = (c p + s q', c q' - s p)`` with q' = phase * q, for a thread's part of two columns; ``exchanged``:
-    for (q', -p) in place of (p, q')."""
+def _rotate(g, p, q, m, line, s, tau, phase, plan: cuda.constexpr):
+    """``(p, q) = (c p + s q', c q' - s p)`` with q' = phase * q, for a thread's part of two columns."""
     kind = type(m)
-    first, second = (q, p) if exchanged else (p, q)
-    left, right = plan.number(1), phase
-    if exchanged:
-        left, right = phase, plan.number(-1)
     if plan.is_complex:
         for i in range(line, m, kind(plan.along)):
-            x, y = _rotated(g[first + i] * left, g[second + i] * right, plan.number(s), plan.number(tau))
+            x, y = _rotated(g[p + i], g[q + i] * phase, plan.number(s), plan.number(tau))
             g[p + i] = x
             g[q + i] = y
     else:
-        sine, part, one, other = plan.cell(s), plan.cell(tau), plan.cell(left), plan.cell(right)
+        sine, part, sign = plan.cell(s), plan.cell(tau), plan.cell(phase)
         whole = m // kind(plan.lanes) * kind(plan.lanes)
         for i in range(line * kind(plan.lanes), whole, kind(plan.along * plan.lanes)):
-            x, y = plan.cell(take(g, first + i, plan.lanes)), plan.cell(take(g, second + i, plan.lanes))
-            x, y = _rotated(x * one, y * other, sine, part)
+            x, y = plan.cell(take(g, p + i, plan.lanes)), plan.cell(take(g, q + i, plan.lanes))
+            x, y = _rotated(x, y * sign, sine, part)
             put(x, g, p + i, plan.lanes)
             put(y, g, q + i, plan.lanes)
         for i in range(whole + line, m, kind(plan.along)):
-            x, y = _rotated(g[first + i] * left, g[second + i] * right, s, tau)
+            x, y = _rotated(g[p + i], g[q + i] * phase, s, tau)
             g[p + i] = x
             g[q + i] = y
 
 
 @cuda.jit(device=True)
 def _turn(g, v, p, q, n, m, line, found, tolerance, plan: cuda.constexpr):
-    """Make two columns, of which ``found`` are the products, orthogonal, the longer one first; whether they were not."""
+    """Make two columns, of which ``found`` are the products, orthogonal; whether they were not."""
     size = math.hypot(found.re, found.im) if plan.is_complex else abs(found.re)
     floor = plan.real(plan.floor)
     acts = size > tolerance * math.sqrt(found.first) * math.sqrt(found.second)
@@ -140,16 +135,15 @@ def _turn(g, v, p, q, n, m, line, found, tolerance, plan: cuda.constexpr):
         c = plan.real(1) / math.sqrt(plan.real(1) + t * t)
         s = t * c
         tau = s / (plan.real(1) + c)
-        exchanged = cot < plan.real(0)  # so that the longer one is first
-        if exchanged:
+        if cot < plan.real(0):
             s, tau = -s, -tau
         if plan.is_complex:
             phase = plan.number(complex(found.re / size, -found.im / size))
         else:
             phase = plan.number(1 if found.re >= plan.real(0) else -1)
-        _rotate(g, p * m, q * m, m, line, s, tau, phase, exchanged, plan)
+        _rotate(g, p * m, q * m, m, line, s, tau, phase, plan)
         if plan.vectors:
-            _rotate(v, p * n, q * n, n, line, s, tau, phase, exchanged, plan)
+            _rotate(v, p * n, q * n, n, line, s, tau, phase, plan)
     return acts
 
 

@@ -22,7 +22,9 @@ SWEEPS = 40
 """At most; a dozen are needed, and more only where elements are not finite."""
 
 _UNASKED = 3  # sweeps, which are always needed
-_WHOLE = 48  # columns of a matrix that one block turns alone
+_WHOLE = 64  # columns of a matrix that one block turns alone
+_WHOLE_OF_CORE = 128  # where a block is a core, which launches keep waiting
+_BLOCKS_OF_CORE = 2  # which have like shares, but a core may be late
 _FLOOR = {"float32": 1e-34, "float64": 1e-290}
 _LEAST = {"float32": -120, "float64": -1000}
 _THREADS = 128
@@ -85,10 +87,14 @@ def edge_plan(dtype: np.dtype[Any], threads: int, *, hermitian: bool) -> EdgePla
     )
 
 
-def orthogonalise(
-    g: DeviceNDArray, v: DeviceNDArray, shape: tuple[int, int, int], stream: Stream, *, vectors: bool
-) -> None:
-    """Rotate the columns of matrices (count, n, m), a column a row of g, until they are orthogonal; v with them.
+def _blocks_of(caps: Capabilities, most: int) -> int:
+    """Blocks that share the pairs of a matrix: all there can be, but of cores a few each."""
+    return most if caps.local_memory_dedicated else min(most, _BLOCKS_OF_CORE * caps.compute_units)
+
+
+def orthogonalise(g: DeviceNDArray, v: DeviceNDArray | None, shape: tuple[int, int, int], stream: Stream) -> None:
+    """Rotate the columns of matrices (count, n, m), a column a row of g, until they are orthogonal; v with them,
+    unless that is None.
 
     g, v: flat arrays. Each pair's product is then at most ``sqrt(m) * eps`` of those of their lengths. Waits for the
     device after each sweep but the first ones. With elements that are not finite it ends, too.
@@ -98,11 +104,14 @@ def orthogonalise(
         return
     dtype, context = g.dtype, g.context
     how = Threads.predict(context.capabilities, m, dtype)
-    plan = jacobi_plan(dtype, how, vectors=vectors)
+    plan = jacobi_plan(dtype, how, vectors=v is not None)
+    if v is None:
+        v = device_array(1, dtype, context=context)
     kind = np.uint64 if g.is_large or v.is_large else np.uint32
     players = n + n % 2
-    whole = n <= _WHOLE or count >= 4 * context.capabilities.compute_units
-    blocks = 1 if whole else -(-players // 2 // how.groups)
+    most = _WHOLE if context.capabilities.local_memory_dedicated else _WHOLE_OF_CORE
+    whole = n <= most or count >= 4 * context.capabilities.compute_units
+    blocks = 1 if whole else _blocks_of(context.capabilities, -(-players // 2 // how.groups))
     tolerance = plan.real(np.finfo(dtype).eps * math.sqrt(m))
     moved = device_array((SWEEPS + 1, count), np.int32, context=context)
     start = np.zeros((SWEEPS + 1, count), np.int32)

@@ -21,7 +21,8 @@ def singular_values(a: DeviceNDArray, stream: Stream) -> DeviceNDArray:
         a = a.transpose(0, 2, 1)
     if a.size and a.shape[-2] > a.shape[-1]:
         a = qr(a, mode="r", stream=stream)
-    return _square(a, stream, vectors=False)[0]
+    found: DeviceNDArray = _square(a, stream, vectors=False)[0]
+    return found
 
 
 def singular_factors(
@@ -79,7 +80,7 @@ def _square(a: DeviceNDArray, stream: Stream, *, vectors: bool) -> tuple[Any, An
     plan = edge_plan(dtype, how.edge, hermitian=False)
     kind = index_kind(a, g)
     scale_columns[count, how.edge, stream](strided(a, kind), g, v, scales, kind(n), kind(n), plan)
-    orthogonalise(g, v, (count, n, n), stream, vectors=vectors)
+    orthogonalise(g, v if vectors else None, (count, n, n), stream)
     measure_rows[count * n, how.edge, stream](g, lengths, kind(n), plan)
     size = (kind(n), kind(n))
     blocks = order_rows[count * n, how.edge, stream]
