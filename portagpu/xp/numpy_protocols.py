@@ -12,6 +12,7 @@ from portagpu.expressions.apply import apply, apply_all, apply_into
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.layout import checked_dtype
 from portagpu.runtime.arrays.numpy_dispatch import register
+from portagpu.xp import beyond as beyond
 from portagpu.xp import numpy_fft as numpy_fft
 from portagpu.xp import numpy_linalg as numpy_linalg
 from portagpu.xp import numpy_names as numpy_names  # which registers NumPy's other functions

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.errors import ShapeError
 from portagpu.expressions.apply import apply, put_off, taken
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import operation
@@ -152,3 +153,24 @@ register("ufunc.outer", accumulations.outer, frozenset())
 register("cumsum", _cumulative(np.add), frozenset({"axis", "dtype", "out"}))
 register("cumprod", _cumulative(np.multiply), frozenset({"axis", "dtype", "out"}))
 register("diff", _diff, frozenset({"n", "axis", "prepend", "append"}))
+
+
+def _cumulative_of_standard(ufunc: np.ufunc) -> Any:
+    def function(
+        x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+    ) -> Any:
+        array = functions.array_of(x)
+        if axis is None and array.ndim != 1:
+            raise ShapeError(f"an array with {array.ndim} axes is accumulated along one", hint="pass axis=")
+        found = accumulations.accumulate(ufunc, array, axis or 0, dtype, initial=include_initial)
+        if out is None:
+            return found
+        out[...] = found
+        return out
+
+    return function
+
+
+_STANDARDS = frozenset({"axis", "dtype", "out", "include_initial"})
+register("cumulative_sum", _cumulative_of_standard(np.add), _STANDARDS)
+register("cumulative_prod", _cumulative_of_standard(np.multiply), _STANDARDS)
