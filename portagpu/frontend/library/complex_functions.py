@@ -347,6 +347,12 @@ def rect(r: Any, phi: Any) -> Any:
     return complex(r * math.cos(phi), r * math.sin(phi))
 
 
+@LibraryFunction
+def complex_rint(z: Any) -> Any:
+    """`numpy.rint`."""
+    return complex(np.rint(z.real), np.rint(z.imag))
+
+
 FUNCTIONS: dict[str, LibraryFunction] = {
     "sqrt": complex_sqrt,
     "exp": complex_exp,
@@ -368,4 +374,5 @@ FUNCTIONS: dict[str, LibraryFunction] = {
     "asinh": complex_asinh,
     "acosh": complex_acosh,
     "atanh": complex_atanh,
+    "rint": complex_rint,
 }

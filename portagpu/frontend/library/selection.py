@@ -36,6 +36,8 @@ def np_extreme(ctx: FunctionState, name: str, left: Value, right: Value) -> Valu
     kind = common_type(ctx, left, right)
     if kind.dtype.is_complex:
         ctx.fail(f"np.{name} of complex numbers", hint="compare abs(x), x.real or x.imag")
+    if kind.dtype.kind is Kind.BOOL:
+        return binary(ctx, ast.BitAnd() if name in ("minimum", "fmin") else ast.BitOr(), left, right)
     plain = {"minimum": "min", "maximum": "max", "fmin": "min", "fmax": "max"}[name]
     operation = name if kind.dtype.is_float else plain
     return Operation(operation, (convert(ctx, left, kind), convert(ctx, right, kind)), kind, span=ctx.span)
