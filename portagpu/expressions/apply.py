@@ -113,7 +113,9 @@ def apply_into(
     Raises `ShapeError` for an array of another shape, `DTypeError` for one that cannot hold the results' kind.
     """
     operands, kinds, shape, context = taken((*values, out))
-    function = operation_of(ufunc, *kinds[:-1]) if dtype is None else operations_of(ufunc, kinds[:-1], dtype, casting)[0]
+    function = (
+        operation_of(ufunc, *kinds[:-1]) if dtype is None else operations_of(ufunc, kinds[:-1], dtype, casting)[0]
+    )
     try:
         node = Node(context, function, typed(operands[:-1], function), shape)
     except OverflowError as error:

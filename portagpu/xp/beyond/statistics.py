@@ -18,9 +18,7 @@ from portagpu.xp import creation, indexing, statistics
 from portagpu.xp.conversion import array_of
 
 
-def _average(
-    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
-) -> Any:
+def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
     if weights is None:
         x = array_of(a, getattr(weights, "context", None))
         found = statistics.mean(x, axis=axis, keepdims=keepdims)
@@ -149,9 +147,7 @@ for _name in ("nanvar", "nanstd"):
     register(_name, _nanvar(_name), frozenset({"axis", "dtype", "out", "ddof", "keepdims"}))
 
 
-def _cov(
-    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: float | None = None
-) -> DeviceNDArray:
+def _cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: float | None = None) -> DeviceNDArray:
     rows = array_of(m)
     if rows.ndim > 2 or y is not None:
         raise ShapeError("the covariances of device arrays are those of one matrix of observations")
