@@ -11,6 +11,7 @@ from tools import (
     environment_page,
     gallery_page,
     not_portable,
+    numpy_names_table,
     passes_page,
     rooms,
     routines_table,
@@ -38,6 +39,7 @@ MADE = {
     "architecture.md": rooms.text,
     "gemm.md": variants_table.text,
     "blas.md": routines_table.text,
+    "arrays.md": numpy_names_table.text,
     f"schema/{schema.PATH.name}": schema.text,
 }
 

@@ -20,7 +20,6 @@ from portagpu.xp import numpy_reductions as numpy_reductions
 from portagpu.xp import numpy_sorting  # noqa: F401 - registers its functions
 from portagpu.xp.devices import context_on
 
-
 _KEYWORDS = frozenset({"out", "where", "dtype", "casting"})
 _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 

@@ -21,7 +21,9 @@ def same(function, *arrays, on_device=True, **options):
     expected = function(*arrays, **options)
     found = function(*(cuda.to_device(x) if isinstance(x, np.ndarray) else x for x in arrays), **options)
     for ours, theirs in zip(
-        found if isinstance(found, tuple) else (found,), expected if isinstance(expected, tuple) else (expected,)
+        found if isinstance(found, tuple) else (found,),
+        expected if isinstance(expected, tuple) else (expected,),
+        strict=True,
     ):
         assert isinstance(ours, DeviceNDArray) is on_device
         np.testing.assert_allclose(np.asarray(ours), theirs, rtol=1e-12, atol=1e-14)

@@ -1,4 +1,4 @@
-"""Dtypes and shapes of results, and what is refused, as NumPy and the array API standard have it: nothing is computed."""
+"""Dtypes and shapes of results, and what is refused, as NumPy and the array API standard have it."""
 
 from __future__ import annotations
 

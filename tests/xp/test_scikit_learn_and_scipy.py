@@ -1,4 +1,4 @@
-"""Other libraries on device arrays: array_api_compat, scikit-learn and SciPy, in processes that ask for it at their start."""
+"""array_api_compat, scikit-learn and SciPy on device arrays, in processes that ask for it at their start."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def fitted(estimator, method, *data):
 
 for scaler in (StandardScaler(), MinMaxScaler()):
     same(fitted(scaler, "transform", d), fitted(scaler, "transform", x))
-same(np.abs(fitted(PCA(3, svd_solver="full"), "transform", d)), np.abs(fitted(PCA(3, svd_solver="full"), "transform", x)))
+parts = PCA(3, svd_solver="full")
+same(np.abs(fitted(parts, "transform", d)), np.abs(fitted(parts, "transform", x)))
 same(fitted(Ridge(solver="svd"), "predict", d, wanted), fitted(Ridge(solver="svd"), "predict", x, target))
 analysis = LinearDiscriminantAnalysis(solver="svd")
 same(fitted(analysis, "predict_proba", d, labels), fitted(analysis, "predict_proba", x, y))

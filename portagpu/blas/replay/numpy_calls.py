@@ -98,6 +98,7 @@ def record_numpy_call(
         nonlocal returned
         returned = call(*arguments, **keywords)
 
+    context.unsettled.settle()  # what was put off is no part of the call
     replay = recorded(make, trace.ranges, MOST_LAUNCHES, copies=True, numbers=bool(key.factors), host=trace)
     if replay is None or not trace.is_complete:
         return None, returned

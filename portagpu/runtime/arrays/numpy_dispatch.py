@@ -12,11 +12,11 @@ from portagpu.runtime.arrays import nearest
 
 _functions: dict[str, Callable[..., Any]] = {}
 _keywords: dict[str, frozenset[str]] = {}
-_ON_SHAPES = frozenset({"shape", "ndim", "size"})  # NumPy's own functions do: they only look at attributes
+ON_SHAPES = frozenset({"shape", "ndim", "size"})  # NumPy's own functions do: they only look at attributes
 
 _loaders: list[Callable[[], Any]] = []
 
-_METHODS = frozenset({"transpose", "ravel", "reshape", "squeeze", "copy"})  # of device arrays, with NumPy's arguments
+METHODS = frozenset({"transpose", "ravel", "reshape", "squeeze", "copy"})  # of device arrays, with NumPy's arguments
 
 
 def register(name: str, function: Callable[..., Any], keywords: frozenset[str] = frozenset({"out"})) -> None:
@@ -83,9 +83,9 @@ def dispatch(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
 def dispatch_function(function: Any, args: Any, kwargs: Any) -> Any:
     """`__array_function__` of device arrays."""
     name = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
-    if name in _ON_SHAPES:
+    if name in ON_SHAPES:
         return getattr(np, name).__wrapped__(*args, **kwargs)
-    if name in _METHODS and args and name not in _functions:
+    if name in METHODS and args and name not in _functions:
         return getattr(args[0], name)(*args[1:], **kwargs)
     return call(name, *args, **kwargs)
 

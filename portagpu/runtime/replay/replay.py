@@ -16,7 +16,6 @@ from portagpu.backends.driver import Driver
 from portagpu.backends.handles import KernelObject, Memory
 from portagpu.backends.launches import Enqueue
 from portagpu.runtime.execution.recorder import Copy, Launch, Recorder, active
-from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape
 from portagpu.runtime.replay.arguments import Arguments, Number
@@ -30,10 +29,6 @@ class Operand(Protocol):
     @property
     def buffer(self) -> Memory:
         """The driver's object."""
-
-    @property
-    def context(self) -> Context:
-        """Where it is."""
 
 
 def recorded(
@@ -51,8 +46,9 @@ def recorded(
     ``numbers``, it has `Replay.arguments`. The operands are read after the call, which may add to them. ``host``: notes
     what the call does with host arrays, see `Recorder`.
     """
-    for context in {array.context for array in tuple(operands)}:  # what is put off is no part of the call
-        context.unsettled.settle()
+    for context in {getattr(array, "context", None) for array in tuple(operands)}:  # ranges of the host's have none
+        if context is not None:
+            context.unsettled.settle()  # what was put off is no part of the call
     before, active.recorder = active.recorder, Recorder(sys._getframe(), host)
     try:
         call()

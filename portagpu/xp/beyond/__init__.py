@@ -1,4 +1,4 @@
-"""NumPy's functions that the array API standard does not have, on device arrays; modules register them."""
+"""NumPy's functions that the array API standard does not have, on device arrays."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from portagpu import primitives
 from portagpu.expressions.apply import apply
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.numpy_dispatch import register
-from portagpu.xp import manipulation, sets
+from portagpu.xp import indexing, manipulation, sets
 from portagpu.xp.conversion import array_of
 
 
@@ -52,8 +52,8 @@ def _lexsort(keys: Any, axis: int = -1) -> DeviceNDArray:
         if found is None:
             found = primitives.argsort(along, axis=axis)
             continue
-        order = primitives.argsort(np.take_along_axis(along, found, axis), axis=axis)  # type: ignore[call-overload]
-        found = np.take_along_axis(found, order, axis)  # type: ignore[assignment, call-overload]
+        order = primitives.argsort(indexing.take_along_axis(along, found, axis=axis), axis=axis)
+        found = indexing.take_along_axis(found, order, axis=axis)
     assert found is not None
     return found
 
