@@ -58,6 +58,8 @@ def assign(target: DeviceNDArray, value: Any, where: DeviceNDArray | None = None
     if target.readonly:
         raise ArgumentTypeError("the array is read-only")
     dtype, shape, context = target.dtype, target.shape, target.context
+    if type(value) is not DeviceNDArray and is_device_like(value):
+        value = as_device_array(value)
     if isinstance(value, DeviceNDArray):
         if value.dtype.kind == "c" and dtype.kind != "c":
             raise DTypeError(f"cannot assign {value.dtype} to {dtype}", hint="assign its .real or .imag")

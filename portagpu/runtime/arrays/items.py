@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
+from portagpu.backends.registry import foreign
 from portagpu.errors import ArgumentTypeError
 from portagpu.runtime.arrays import numpy_dispatch
 from portagpu.runtime.arrays.checks import assignable, host_array
@@ -91,6 +92,8 @@ class ArrayItems:
             self.setitem(key, value)
         elif gathers(key):
             numpy_dispatch.call("setitem", self, key, value)
+        elif isinstance(value, foreign.arrays):
+            self.setitem(key, value)
         elif self.stream:  # nobody waits for it, so what the program may change meanwhile is copied first
             self.setitem(key, value if isinstance(value, _VALUES) else np.array(host_array(value)))
         else:
@@ -123,6 +126,9 @@ class ArrayItems:
             raise ArgumentTypeError("the array is read-only")
         where = self._stream(stream)
         is_here = where is self.context.default_stream and target.dtype.kind in "biufc"
+        if isinstance(value, foreign.arrays):  # in memory of the device's
+            numpy_dispatch.call("assign", target, value)
+            return
         if not isinstance(value, ArrayItems):
             host = assignable(value, target.dtype, target.shape)
             if isinstance(value, _VALUES) and self._fill(target, host, where):

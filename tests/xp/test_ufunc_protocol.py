@@ -1,0 +1,61 @@
+"""NumPy's protocol for ufuncs: several results, out=, where=, dtype=, casting=, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from portagpu import cuda
+from portagpu.errors import ArgumentTypeError, DTypeError
+
+X = np.asarray([7.5, -7.5, 0.0, -0.0, 1e-3], np.float32)
+
+
+def test_functions_with_two_results(device):
+    d = cuda.to_device(X)
+    for function, *more in ((np.divmod, 2), (np.modf,), (np.frexp,)):
+        for found, expected in zip(function(d, *more), function(X, *more), strict=True):
+            np.testing.assert_array_equal(found.copy_to_host(), expected)
+            assert found.dtype == expected.dtype
+    quotient, rest = divmod(d, 2)
+    np.testing.assert_array_equal((quotient * 2 + rest).copy_to_host(), X)
+    out = cuda.device_array(X.shape, np.float32)
+    whole, parts = np.divmod(d, 2, out=(None, out))
+    assert parts is out
+    np.testing.assert_array_equal(out.copy_to_host(), np.divmod(X, 2)[1])
+    np.testing.assert_array_equal(whole.copy_to_host(), np.divmod(X, 2)[0])
+
+
+def test_keywords(device):
+    numbers = np.arange(5, dtype=np.int8)
+    d = cuda.to_device(numbers)
+    for options in ({"dtype": np.float32}, {"dtype": np.int16}, {"dtype": np.int64, "casting": "safe"}):
+        found, expected = np.add(d, 1, **options), np.add(numbers, 1, **options)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found.copy_to_host(), expected)
+    out, host = cuda.to_device(np.zeros(5, np.float32)), np.zeros(5, np.float32)
+    assert np.multiply(d, 3, out=out, where=d > 2) is out
+    np.testing.assert_array_equal(out.copy_to_host(), np.multiply(numbers, 3, out=host, where=numbers > 2))
+
+
+@pytest.mark.one_device(fast=True)
+def test_refused(device):
+    d = cuda.to_device(np.arange(4))
+    with pytest.raises(DTypeError, match=r"where= without out=[^$]*np\.where|where= without out=[^$]*numpy\.where"):
+        np.add(d, 1, where=d > 1)
+    with pytest.raises(DTypeError, match="casting='no'"):
+        np.add(d, 1, dtype=np.float32, casting="no")
+    with pytest.raises(ArgumentTypeError, match="casting= is one of"):
+        np.add(d, 1, casting="perhaps")
+    with pytest.raises(ArgumentTypeError, match="out= of a function of device arrays"):
+        np.add(d, 1, out=np.zeros(4, np.int64))
+    with pytest.raises(DTypeError, match=r"numpy\.add\.at"):
+        np.add.at(d, [0], 1)
+
+
+def test_elements_that_kernels_learnt_to_take(device):
+    z, flags = (X + 1j).astype(np.complex64), X > 0
+    np.testing.assert_array_equal(np.rint(cuda.to_device(z)).copy_to_host(), np.rint(z))
+    for function in (np.maximum, np.minimum, np.fmax, np.fmin):
+        found = function(cuda.to_device(flags), cuda.to_device(flags[::-1].copy()))
+        np.testing.assert_array_equal(found.copy_to_host(), function(flags, flags[::-1]))
