@@ -1,4 +1,4 @@
-"""Primitives on device arrays and in kernels: scans, selection, histograms, sorting, reductions by key."""
+"""Primitives on device arrays and in kernels: scans, selection, histograms, sorting."""
 
 from __future__ import annotations
 
