@@ -80,10 +80,14 @@ def _run_again(root: Node, alone: tuple[Any, ...]) -> bool:
     if found is None or array is None:
         return False
     ready, token = found
+    operands = root.operands
+    arrays = tuple(x for x in operands if type(x) is DeviceNDArray)
+    if len(arrays) < len(operands):  # kernels take numbers behind arrays
+        operands = (*arrays, *(x for x in operands if type(x) is not DeviceNDArray))
     deferred, array.deferred = array.deferred, None
     try:
         array._buffer = context.allocate(array.size * array.itemsize)
-        done: bool = ready.again(context.default_stream, (array, *root.operands))
+        done: bool = ready.again(context.default_stream, (array, *operands))
     except BaseException:
         array.deferred, array._buffer = deferred, None
         raise
