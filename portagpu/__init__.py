@@ -15,7 +15,7 @@ from portagpu import interrupted
 interrupted.guard()
 
 from portagpu import cuda, errors, types
-from portagpu.dispatch.typeof import typeof
+from portagpu.dispatch.arguments.typeof import typeof
 from portagpu.errors import unknown_attribute
 from portagpu.runtime.arrays import numpy_dispatch
 from portagpu.types import (

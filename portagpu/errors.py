@@ -186,8 +186,8 @@ def _rebuild(
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The beginning of a hint: the known name that is most like this one, or nothing."""
-    close = difflib.get_close_matches(str(name), list(known), n=1)
+    """The beginning of a hint: the known name that is most like this one, and another one, or nothing."""
+    close = difflib.get_close_matches(str(name), [other for other in known if other != name], n=1)
     return f"did you mean `{close[0]}`? " if close else ""
 
 

@@ -1,4 +1,4 @@
-"""Warnings at the user's line: the first one outside the package."""
+"""Warnings at the user's line: the innermost one outside the package and its callers."""
 
 from __future__ import annotations
 
@@ -6,20 +6,39 @@ import sys
 import threading
 import warnings
 from pathlib import Path
+from types import FrameType
 
 from portagpu.errors import PortaGPUWarning
 from portagpu.package_stamp import FOLDER
 from portagpu.settings import Settings
 
 _GENERATED = "<portagpu"  # how file names of generated Python begin
+_CALLERS = frozenset({"contextlib", "functools", "jax", "jaxlib", "torch"})  # packages that call for the user
 _lock = threading.Lock()
 _told: set[str] = set()
+
+
+def users_frame(frame: FrameType | None) -> FrameType | None:
+    """The user's frame among those that led to a frame, itself included; None where there is none.
+
+    Operators of other libraries are called by these, and by what they generate, which belongs to no module.
+    """
+    outside: FrameType | None = None
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith((FOLDER, _GENERATED)):
+            outside = frame if outside is None else outside
+            module = frame.f_globals.get("__name__")
+            if module is not None and str(module).partition(".")[0] not in _CALLERS:
+                return frame
+        frame = frame.f_back
+    return outside
 
 
 def warn(text: str, category: type[Warning]) -> None:
     """Warn of the user's line, wherever in the package that is found out."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith((FOLDER, _GENERATED)):
+    wanted = users_frame(frame)
+    while frame.f_back is not None and frame is not wanted:
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level)
 

@@ -25,11 +25,22 @@ _UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 # modules that import inside functions, and what: see the comments there
 _LATE_IMPORTS = {
     "portagpu/__init__.py": {"portagpu.blas.matmul", "portagpu.blas.grouped"},  # kernels are read at the first product
-    "portagpu/backends/opencl/backend.py": {  # a twentieth of the package's import, and launches need none
-        "portagpu.backends.opencl",
+    # the compiler: kernels whose code is kept launch without it
+    "portagpu/dispatch/code/cache.py": {"portagpu.dispatch.code.generation"},
+    "portagpu/dispatch/code/definition.py": {"portagpu.dispatch.code.lowering"},
+    "portagpu/dispatch/code/early_check.py": {"portagpu.frontend.specialise"},
+    "portagpu/dispatch/inspection.py": {"portagpu.dispatch.annotated"},
+    "portagpu/dispatch/launcher.py": {"portagpu.dispatch.counting.launches"},
+    "portagpu/ufuncs/ufunc.py": {"portagpu.frontend.result_types"},
+    "portagpu/dispatch/offline.py": {"portagpu.backends.survey"},  # of all back ends, which it loads
+    "portagpu/backends/opencl/backend.py": {  # launches of kept code need none
+        *("portagpu.backends.opencl", "portagpu.backends.opencl.kernel_language"),
         *(f"portagpu.backends.opencl.offline.{name}" for name in ("compilers", "target", "targets")),
     },
-    "portagpu/backends/sycl/backend.py": {"portagpu.backends.sycl"},  # of the doctor
+    "portagpu/backends/sycl/backend.py": {  # of the doctor, and of code that is not kept
+        *("portagpu.backends.sycl", "portagpu.backends.sycl.kernel_language"),
+    },
+    "portagpu/backends/cuda/backend.py": {"portagpu.backends.opencl.kernel_language"},
     "portagpu/backends/sycl/dpctl_objects.py": {"dpctl", "dpctl.utils", "dpnp", "dpnp.tensor"},  # the program's own
     "portagpu/backends/c_family/rendering.py": {"mako.lookup"},  # slow to import
     "portagpu/runtime/execution/stream.py": {"asyncio"},  # slow to import

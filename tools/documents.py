@@ -12,20 +12,20 @@ from tools import (
     gallery_page,
     not_portable,
     passes_page,
-    reference,
     rooms,
     routines_table,
     stubs,
     variants_table,
 )
+from tools.reference import pages
 
 DOCS = Path(__file__).parents[1] / "docs"
 MADE = {
-    "reference.md": reference.host_text,
-    "reference-kernels.md": reference.kernels_text,
-    "reference-python.md": reference.python_text,
-    "reference-libdevice.md": reference.libdevice_text,
-    "reference-hardware.md": reference.hardware_text,
+    "reference.md": pages.host_text,
+    "reference-kernels.md": pages.kernels_text,
+    "reference-python.md": pages.python_text,
+    "reference-libdevice.md": pages.libdevice_text,
+    "reference-hardware.md": pages.hardware_text,
     "api-matmul.md": api_pages.matmul_text,
     "api-solvers.md": api_pages.solvers_text,
     "api-tuning.md": api_pages.tuning_text,

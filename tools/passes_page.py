@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from portagpu.passes.counting import TOUCHED_MARKS, WORK_COUNTERS
+from portagpu.passes.counts.counting import TOUCHED_MARKS, WORK_COUNTERS
 from portagpu.passes.pipeline import PIPELINE, Pass
 from tools.docstrings import escaped, table
 
@@ -23,8 +23,8 @@ and after.
 
 COUNTING = """
 A launch whose work is counted ([profiling.md](profiling.md#counted-not-estimated)) has two more, from
-`portagpu/passes/counting.py`: the first before all others, so that the program is counted as it was written, and the
-second behind them.
+`portagpu/passes/counts/counting.py`: the first before all others, so that the program is counted as it was written, and
+the second behind them.
 
 """
 

@@ -18,7 +18,7 @@ from portagpu.cuda import api, types, vector_types
 from portagpu.dialect.names import ClusterGroup, Namespace, VectorMaker
 from portagpu.dialect.reference.core import GROUPS
 from portagpu.dialect.reference.entry import ReferenceEntry
-from tools.reference import described, names
+from tools.reference.pages import described, names
 from tools.stub_types import ALIASES, NUMBERS, WIDTH, Typed, definition, docstring, number_class, typed
 
 PACKAGE = Path(__file__).parents[1] / "portagpu"

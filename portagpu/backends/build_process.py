@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import IO
 
-from portagpu.backends.build_protocol import ANSWER, NO_DEVICE, REQUEST
+from portagpu.backends.build_protocol import ANSWER, CALLED, NO_DEVICE, REQUEST
 
 _END_SECONDS = 5.0
 _SPARE = 2  # children that wait for more: several threads may compile at a time
@@ -69,6 +69,7 @@ class Builder:
             with contextlib.suppress(BrokenPipeError):  # its end is seen below
                 child.stdin.write(REQUEST.pack(*map(len, parts)) + b"".join(parts))
                 child.stdin.flush()
+            called = child.stdout.read(len(CALLED)) == CALLED
             head = child.stdout.read(ANSWER.size)
             if len(head) == ANSWER.size:
                 status, said, size = ANSWER.unpack(head)
@@ -79,6 +80,8 @@ class Builder:
         status = child.wait()
         said = self._said()
         self.close()
+        if called:
+            raise CompilerDied(f"{_cause(status)}{f'; {said}' if said else ''}")
         if status == 0:
             return None
         if status > 0 and sys.platform != "win32":  # Python's own end: crashes are signals

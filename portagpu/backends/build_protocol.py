@@ -1,8 +1,10 @@
 """What a process that compiles for another one shares with it: requests and answers, and its life.
 
 Children that are run as files, without site-packages, import it as a file, too: it imports standard modules alone.
-Each request has the lengths of its two parts before them: options and source. An answer has a status, what the compiler
-said and the binary. A child ends with its input, with its parent, and after a minute without work.
+Each request has the lengths of its two parts before them: options and source. An answer has a byte that says that the
+compiler was called, a status, what it said and the binary. Where that byte is all, the compiler has ended the process,
+with whatever exit status: some call ``exit``. A child ends with its input, with its parent, and after a minute without
+work.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ if sys.platform != "win32":
     import resource
 
 REQUEST, ANSWER = struct.Struct("<II"), struct.Struct("<iII")  # lengths of what follows; status first
+CALLED = b"\1"
 NO_DEVICE = 3  # exit status where the parent's device is not found
 _IDLE_SECONDS = 60.0
 _LOOK_SECONDS = 0.5
@@ -37,6 +40,8 @@ def prepare(parent: int) -> None:
 def serve(compile_: Compile, answers: BinaryIO) -> None:
     """Answer requests until nobody asks."""
     for options, source in requests(os.fdopen(os.dup(0), "rb", buffering=0)):
+        answers.write(CALLED)
+        answers.flush()
         status, said, binary = compile_(options, source)
         answers.write(ANSWER.pack(status, len(said), len(binary)) + said + binary)
         answers.flush()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from portagpu.ir.analysis.memory_access import Finding
-from portagpu.ir.program import GridShape, KernelException, Parameter, Remark
+from portagpu.ir.program import Finding, GridShape, KernelException, Parameter, Remark
 from portagpu.source import Span
 
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from portagpu import dtypes
 from portagpu.backends.source import KernelSource
-from portagpu.ir.analysis.memory_access import Finding
-from portagpu.ir.program import GridShape, KernelException, Parameter, ParameterRole, Recorded, Remark
+from portagpu.ir.program import Finding, GridShape, KernelException, Parameter, ParameterRole, Recorded, Remark
 from portagpu.ir.types import Pointer, Scalar, Space, Type, Vector
 from portagpu.source import Span
 

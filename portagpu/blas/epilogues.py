@@ -14,8 +14,8 @@ from portagpu.blas.gemm.core.fusion import Fusion
 from portagpu.blas.gemm.core.operands import with_strides
 from portagpu.cuda import jit
 from portagpu.device.capabilities import Capabilities
-from portagpu.dispatch.arguments import argument_type, check_dtype, checked_number
-from portagpu.dispatch.dates import stored
+from portagpu.dispatch.arguments.conversion import argument_type, check_dtype, checked_number
+from portagpu.dispatch.arguments.dates import stored
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dtypes import FLOAT16, FLOAT32, from_numpy
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, with_article

@@ -77,7 +77,8 @@ def matmul(
         return _reduced(a, b, out, reductions, {**options, "epilogue": epilogue, "epilogue_args": epilogue_args})
     fused = epilogue is not None or epilogue_args is not _NO_ARGUMENTS
     plain = not active.depth and _is_plain(alpha, beta, precision, dtype, stream)
-    if plain and type(a) is type(b) is DeviceNDArray and (out is None or type(out) is DeviceNDArray):
+    ours = type(a) is type(b) is DeviceNDArray and (out is None or type(out) is DeviceNDArray)
+    if plain and ours and a.token and b.token and (out is None or out.token):
         known = _UNFUSED if not fused else known_by(epilogue, epilogue_args)
         if known is not None:
             key, further = known
@@ -101,7 +102,7 @@ def matmul(
                 return host.result
             return _of_host_arrays(_request(a, b, out, alpha, beta, precision, dtype, stream), host)
         return repeated(_of_numpy, "matmul", (a, b, out, alpha, beta, precision, dtype), {"stream": stream})
-    if type(a) not in _OF_OURS and type(b) not in _OF_OURS:
+    if not numpy:
         borrowed = borrowed_operands(a, b, out, stream)
         if borrowed is not None:
 

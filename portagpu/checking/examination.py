@@ -9,10 +9,10 @@ from typing import Any
 from portagpu.backends.offline import OfflineTarget
 from portagpu.checking.records import Problem, Result, Status, Subject, hash_of
 from portagpu.checking.requirements import Requirement, spill_text
-from portagpu.dispatch.definition import KernelDefinition
+from portagpu.dispatch.arguments.type_names import public_type
+from portagpu.dispatch.code.definition import KernelDefinition
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.offline import OfflineKernel
-from portagpu.dispatch.type_names import public_type
 from portagpu.errors import (
     ArgumentCountError,
     BuildError,

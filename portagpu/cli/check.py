@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from portagpu.backends import registry
+from portagpu.backends import registry, survey
 from portagpu.backends.offline import OfflineTarget
 from portagpu.checking.examination import Call, Rules
 from portagpu.checking.overview import show_overview
@@ -83,8 +83,8 @@ def check_command(
     if kernels and shipped is not None:
         raise click.UsageError("--shipped checks PortaGPU's own kernels: name no other")
     rules = _rules(require)
-    default = registry.targets() if shipped is None else usual_targets()
-    chosen_targets = tuple(dict.fromkeys(map(registry.find_target, targets))) or default
+    default = survey.targets() if shipped is None else usual_targets()
+    chosen_targets = tuple(dict.fromkeys(map(survey.find_target, targets))) or default
     sink = Sink(form="table" if to_json else form, place=_place(output), targets=chosen_targets, require=require)
     if shipped is not None:
         results = check_shipped_kernels(shipped, chosen_targets, replace(rules, lacking_fails=False), sink)
@@ -162,7 +162,7 @@ def _target_table() -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("target", "device", "compiler"):
         table.add_column(column)
-    for target in registry.targets():
+    for target in survey.targets():
         backend = registry.named(target.backend)
         missing = backend.missing_packages(target)
         there = f"[yellow]{_absent(missing)}[/yellow]" if missing else f"[green]{_present(target)}[/green]"

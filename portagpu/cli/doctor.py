@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from portagpu.backends.diagnosis import Diagnosis, InstalledDriver, Severity, as_json
-from portagpu.backends.registry import diagnose
+from portagpu.backends.survey import diagnose
 from portagpu.cli.devices import show_below, show_devices
 from portagpu.cli.output import console as new_console
 from portagpu.settings import Settings

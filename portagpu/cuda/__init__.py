@@ -10,8 +10,6 @@ from importlib import import_module
 from typing import Any
 
 from portagpu import dtypes
-from portagpu.cuda import fp16 as fp16
-from portagpu.cuda import libdevice as libdevice
 from portagpu.cuda.host import *  # noqa: F403
 from portagpu.cuda.host import __all__ as _host_names
 from portagpu.dialect.names import INTRINSICS, VectorMaker
@@ -72,7 +70,7 @@ globals().update(_vectors)
 _LATER_BY_MODULE: dict[str, str] = {
     "cuda.kernels.reduction": "Reduce reduce",
     "ufuncs.decorators": "vectorize guvectorize",
-    "dispatch.typeof": "typeof",
+    "dispatch.arguments.typeof": "typeof",
     "cuda.shared_memory": "mapped mapped_array mapped_array_like managed_array pinned_array_like",
     "cuda.unsupported": (
         "CudaSupportError compile compile_for_current_device compile_ptx compile_ptx_for_current_device declare_device"
@@ -92,7 +90,7 @@ _LATER_BY_MODULE: dict[str, str] = {
 }
 _LATER = {name: module for module, names in _LATER_BY_MODULE.items() for name in names.split()}
 _SUBMODULES = frozenset(
-    ("api", "args", "cudadrv", "devicearray", "errors", "kernels", "random", "runtime", "types", "vector_types")
+    "api args cudadrv devicearray errors fp16 kernels libdevice random runtime types vector_types".split()
 )
 
 

@@ -89,9 +89,9 @@ from portagpu.cuda.unsupported import (
     open_ipc_array,
 )
 from portagpu.dialect.names import Intrinsic, VectorMaker, constexpr
+from portagpu.dispatch.arguments.typeof import typeof
 from portagpu.dispatch.decorators import jit
 from portagpu.dispatch.dispatcher import Dispatcher
-from portagpu.dispatch.typeof import typeof
 from portagpu.runtime.replay.graphs import Graph, graph
 from portagpu.types import (
     Array,

@@ -5,7 +5,7 @@ All are classes of `portagpu.errors`, most under their own name there; a `Kernel
 
 from __future__ import annotations
 
-from portagpu.dispatch.options import NumbaInvalidConfigWarning as NumbaInvalidConfigWarning
+from portagpu.dispatch.code.options import NumbaInvalidConfigWarning as NumbaInvalidConfigWarning
 from portagpu.errors import *  # noqa: F403
 from portagpu.errors import (
     BuildError,

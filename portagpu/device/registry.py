@@ -181,7 +181,9 @@ def choose(
             hint="`portagpu doctor` explains what is wrong with it; `portagpu devices --fresh` numbers the others anew",
         )
     title = "OpenCL" if source is None else source.title
-    hint = f"{did_you_mean(text.lower(), _words(records))}{_WAYS}" if records or source is None else source.to_install
+    words = _words(records)
+    meant = "" if text.lower() in words else did_you_mean(text.lower(), words)
+    hint = f"{meant}{_WAYS}" if records or source is None else source.to_install
     remedy = unused[0].remedy if unused else None
     raise DeviceSelectionError(
         f"no device matches {asked or repr(selector)}",

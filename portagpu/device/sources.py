@@ -2,7 +2,7 @@
 
 A back end registers itself; the one that was registered first, OpenCL, is the one whose devices a program sees unless
 ``PORTAGPU_BACKEND`` or a selector such as ``"sycl:cpu"`` names another. What a back end is beyond a source of devices
-says `portagpu.backends.base`.
+says `portagpu.backends.backend`.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
+from portagpu.dispatch.code.options import JitKeywords, JitOptions
 from portagpu.dispatch.dispatcher import Dispatcher
-from portagpu.dispatch.options import JitKeywords, JitOptions
 from portagpu.dispatch.type_variables import P, R
 from portagpu.errors import KernelTypeError
 from portagpu.types import Signature, Type, as_signature, is_type

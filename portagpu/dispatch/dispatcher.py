@@ -11,16 +11,16 @@ import numpy as np
 
 from portagpu import types
 from portagpu.backends.registry import foreign
-from portagpu.dispatch import arguments
-from portagpu.dispatch.dates import check_units
-from portagpu.dispatch.early_check import check_text
+from portagpu.dispatch.arguments import conversion
+from portagpu.dispatch.arguments.dates import check_units
+from portagpu.dispatch.arguments.signatures import check_count, check_result, convert_arguments
+from portagpu.dispatch.arguments.typeof import typeof
+from portagpu.dispatch.code.early_check import check_text
+from portagpu.dispatch.code.options import JitOptions
 from portagpu.dispatch.inspection import Inspection
 from portagpu.dispatch.launcher import Configured
-from portagpu.dispatch.options import JitOptions
 from portagpu.dispatch.pickling import Named, fill, reduced
-from portagpu.dispatch.signatures import check_count, check_result, convert_arguments
 from portagpu.dispatch.type_variables import P, R
-from portagpu.dispatch.typeof import typeof
 from portagpu.errors import (
     ArgumentCountError,
     DeviceFunctionLaunchError,
@@ -32,6 +32,7 @@ from portagpu.frontend.source.callables import undecorated
 from portagpu.frontend.source.capture import signature_of
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import count
+from portagpu.runtime.arrays.foreign_views import borrowed_view
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.host_arguments import HostWork
@@ -152,9 +153,7 @@ class Dispatcher(Inspection, Generic[P, R]):
         def launch(*args: P.args, **kwargs: P.kwargs) -> None:
             if tasks == 0:
                 return
-            is_foreign_memory = any(isinstance(a, foreign.arrays) for a in args)  # where it is, the launch will be
-            context: Any = place(args, None)[0].context if is_foreign_memory else current_context()
-            caps = context.capabilities
+            caps = _where(args).capabilities
             threads = block or min(256, caps.max_work_group_size, caps.max_work_item_sizes[0])
             self[-(-tasks // threads), threads, stream, sharedmem](*args, **kwargs)
 
@@ -241,7 +240,7 @@ class Dispatcher(Inspection, Generic[P, R]):
                 made.append(value)
                 continue
             if id(value) not in known:
-                known[id(value)] = arguments.adopted(value, name)
+                known[id(value)] = conversion.adopted(value, name)
             made.append(known[id(value)])
         return tuple(made)
 
@@ -257,12 +256,12 @@ class Dispatcher(Inspection, Generic[P, R]):
             if type(value) is DeviceNDArray and value.context is context and name not in constexpr:
                 prepared.append(value)
             elif name in constexpr:
-                arguments.check_hashable(name, value)
+                conversion.check_hashable(name, value)
                 prepared.append(value)
             elif id(value) in hosts:
                 prepared.append(hosts[id(value)])
             else:
-                prepared.append(arguments.prepare(value, name, context, stream, work))
+                prepared.append(conversion.prepare(value, name, context, stream, work))
                 if isinstance(value, np.ndarray | np.void):
                     hosts[id(value)] = prepared[-1]
         return tuple(prepared)
@@ -305,6 +304,16 @@ def _help(function: Callable[..., Any], device: bool) -> str:
             f"or {name}.forall(threads)({given})."
         )
     return f"{own}\n\n{use}".strip()
+
+
+def _where(args: tuple[Any, ...]) -> Context:
+    """The context of a launch without a stream: other libraries' arrays say which, else it is the current one."""
+    for value in args:
+        view = borrowed_view(value)
+        if view is not None:  # quicker than to look at all
+            return view.context
+    found: Any = place(args, None)[0].context if any(isinstance(a, foreign.arrays) for a in args) else None
+    return found or current_context()
 
 
 def _are_ints(config: Any) -> bool:

@@ -5,27 +5,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from portagpu.backends.base import Backend
 from portagpu.backends.registry import named
-from portagpu.dispatch.code_cache import Request, code_for
+from portagpu.dispatch.arguments.signatures import check_count
+from portagpu.dispatch.arguments.type_names import argument_type
+from portagpu.dispatch.code.cache import code_for
+from portagpu.dispatch.code.requests import Request
 from portagpu.dispatch.offline import OfflineCompilation
 from portagpu.dispatch.overload import Key, Overload, SourcesBySignature, keyed, shown
-from portagpu.dispatch.signatures import check_count
 from portagpu.dispatch.specialisations import Specialisations
-from portagpu.dispatch.type_names import argument_type
 from portagpu.errors import ArgumentTypeError, MissingCapabilityError
-from portagpu.frontend.source.capture import FunctionSource
-from portagpu.ir.names import is_own
-from portagpu.ir.nodes import Assign, For
-from portagpu.ir.program import Program
 from portagpu.ir.types import ArgumentType
-from portagpu.ir.walk import all_statements
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.programs.kernel_statistics import assembly
 from portagpu.settings import Settings
 from portagpu.types import Array, Signature, Type, as_signature
+
+if TYPE_CHECKING:
+    from portagpu.backends.backend import Backend
 
 _COMPILED_KEY = 2  # length of the keys of what was compiled for a signature: context and types
 
@@ -131,8 +129,7 @@ class Inspection(Specialisations, OfflineCompilation):
 
     def _text_by(self, overload: Overload, backend: Backend) -> str:
         """A specialisation's text by a back end, which need not be that of its device."""
-        language = overload.compiled.context.backend.language
-        if language == backend.language:
+        if overload.compiled.context.backend.language == backend.language:
             return overload.kernel_source.source
         return self._new_text(backend, overload.signature, wide=overload.wide, shared=overload.shared)
 
@@ -172,6 +169,8 @@ class Inspection(Specialisations, OfflineCompilation):
 
     def inspect_types(self, file: TextIO | None = None) -> None:
         """Write the Python lines of each specialisation with the types of the variables that they set."""
+        from portagpu.dispatch.annotated import annotated  # it walks the IR, which launches do not
+
         out = sys.stdout if file is None else file
         for key, overload in self.overloads.items():
             program = self.program(overload.signature, overload.compiled.context, wide=overload.wide)
@@ -213,23 +212,3 @@ def _fits_one(kind: Type, declared: Type) -> bool:
         same = kind.dtype == declared.dtype and kind.ndim == declared.ndim
         return same and declared.layout in ("A", kind.layout)
     return kind == declared
-
-
-def annotated(source: FunctionSource, key: Key, program: Program) -> list[str]:
-    """The lines of a function, each followed by the variables that it sets and their types."""
-    found: dict[int, dict[str, str]] = {}
-    for statement in all_statements(program.kernel.body):
-        target = statement.target if isinstance(statement, Assign) else None
-        if isinstance(statement, For):
-            target = statement.counter
-        if target is not None and not is_own(target.name):
-            found.setdefault(statement.span.line, {})[target.name] = str(target.type)
-    head = source.span(source.tree).line
-    for name, kind in zip(source.parameters, key, strict=False):
-        found.setdefault(head, {}).setdefault(name, str(kind))
-    lines = []
-    for number, text in enumerate(source.lines, source.first_line):
-        lines.append(f"{number:5}  {text}")
-        indent = " " * (len(text) - len(text.lstrip()))
-        lines += [f"       {indent}# {name}: {kind}" for name, kind in found.get(number, {}).items()]
-    return lines

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from portagpu.backends.registry import foreign
-from portagpu.dispatch.arguments import is_device_function, same_constant
+from portagpu.dispatch.arguments.conversion import is_device_function, same_constant
 from portagpu.dispatch.overload import Overload
 from portagpu.errors import PortaGPUError
 from portagpu.runtime.arrays.array import DeviceNDArray, DeviceRecord
-from portagpu.runtime.arrays.foreign_views import borrowed_view
+from portagpu.runtime.arrays.foreign_views import borrowed_view, is_lent
 from portagpu.runtime.arrays.overlap import may_overlap
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape, c_arguments
@@ -74,12 +74,7 @@ class Plan:
                 items[place], stream = view, view.stream
         except (PortaGPUError, IndexError):
             return None  # the launch says what is wrong
-        assert stream
-        arrays = [item for item in items if type(item) is DeviceNDArray]
-        if any(item._buffer is None for item in arrays):
-            return None
-        places = [(item._buffer, item.offset if item.layout != "A" else 0) for item in arrays]
-        return None if stream.context.driver.may_overlap(places) else (stream, tuple(items))
+        return stream, tuple(items)
 
     def _launch(self, stream: Any, tokens: tuple[Any, ...], args: tuple[Any, ...]) -> bool:
         """Launch with arguments that have tokens; False where the launch must be looked at anew."""
@@ -95,6 +90,8 @@ class Plan:
         kernel = compiled.bound(tokens)
         values: tuple[Any, ...] | None = None
         if kernel is None:
+            if self._borrows and _share_memory(args):  # of the same tokens it was found out before
+                return False
             try:
                 values = self._extract(args, self._shape.shared)
             except (OverflowError, ValueError):  # a number that the declared type does not hold as it is
@@ -108,6 +105,15 @@ class Plan:
             else:
                 compiled.launch_again(queue, self._shape, kernel, tokens, epoch)
         return True
+
+
+def _share_memory(args: tuple[Any, ...]) -> bool:
+    """Whether any two arrays among the arguments do, of which the driver knows addresses; also where one was closed."""
+    arrays = [item for item in args if type(item) is DeviceNDArray]
+    if any(item._buffer is None for item in arrays):
+        return True
+    places = [(item._buffer, item.offset if item.layout != "A" else 0) for item in arrays]
+    return bool(arrays[0].context.driver.may_overlap(places))
 
 
 class _Leaves:
@@ -176,6 +182,11 @@ class _Leaves:
         return all(map(self.add, items, value, prepared))
 
 
+def _is_borrowed(value: Any) -> bool:
+    """Whether an argument is another library's array, or a view of one."""
+    return is_lent(value) if type(value) is DeviceNDArray else isinstance(value, foreign.arrays)
+
+
 def plan_of(
     args: tuple[Any, ...],
     prepared: tuple[Any, ...],
@@ -188,7 +199,7 @@ def plan_of(
     ``constants`` are the places of compile-time arguments: the plan holds for these very values. None where a launch
     must look at its context, at values, or at what is neither an array nor a number, nor a tuple of these.
     """
-    borrows = tuple(n for n, value in enumerate(args) if isinstance(value, foreign.arrays))
+    borrows = tuple(n for n, value in enumerate(args) if _is_borrowed(value))
     if borrows:
         views = [borrowed_view(value) if n in borrows else value for n, value in enumerate(args)]
         arrays = [view for view in views if isinstance(view, DeviceNDArray)]

@@ -7,12 +7,12 @@ import operator
 from collections.abc import Callable
 from typing import Any, Generic, Protocol
 
-from portagpu.dispatch.extensions import extend
+from portagpu.dispatch.arguments.extensions import extend
+from portagpu.dispatch.counting.countable import Countable
+from portagpu.dispatch.counting.work import Work
 from portagpu.dispatch.launch_plans import Plan, plan_of
 from portagpu.dispatch.overload import Overload
 from portagpu.dispatch.type_variables import P
-from portagpu.dispatch.work import Work
-from portagpu.dispatch.work_counts import Countable, count_work
 from portagpu.errors import CudaAPIError, KernelError, LaunchConfigError, LaunchError
 from portagpu.package_stamp import is_of_package
 from portagpu.runtime.arrays.host_memory import finished
@@ -107,6 +107,8 @@ class Configured(Generic[P]):
         The kernel runs once, on copies of the arrays, in a form of it that counts; the arguments stay as they are.
         Raises `UncountedWorkError` for a launch that cannot be counted exactly.
         """
+        from portagpu.dispatch.counting.launches import count_work  # few programs count
+
         try:
             return count_work(self._dispatcher, self.shape, self._stream, args, kwargs)
         except (KernelError, LaunchError) as error:

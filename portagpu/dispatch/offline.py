@@ -7,14 +7,14 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from portagpu.backends.offline import OfflineFigures, OfflineTarget
-from portagpu.backends.registry import find_target, named
+from portagpu.backends.registry import named
 from portagpu.backends.source import KernelSource
-from portagpu.dispatch.code_cache import Request, code_for
-from portagpu.dispatch.definition import KernelDefinition
-from portagpu.dispatch.type_names import argument_type
+from portagpu.dispatch.arguments.type_names import argument_type
+from portagpu.dispatch.code.cache import code_for
+from portagpu.dispatch.code.definition import KernelDefinition
+from portagpu.dispatch.code.requests import Request
 from portagpu.errors import (
     ArgumentCountError,
     BuildError,
@@ -29,6 +29,9 @@ from portagpu.runtime.programs.launch import Extent, check_block, extent, locate
 from portagpu.settings import Settings
 from portagpu.source import Span
 from portagpu.types import Signature, Type, as_signature, as_type, is_type
+
+if TYPE_CHECKING:
+    from portagpu.backends.offline import OfflineFigures, OfflineTarget
 
 _generating = threading.Lock()  # code for several targets is generated one by one, and compiled by many processes
 
@@ -134,6 +137,8 @@ class OfflineCompilation(KernelDefinition):
         `MissingCapabilityError` for what the target does not have, `BuildError` at the Python line that the compiler
         refused, `ArgumentCountError` for a signature that does not fit the parameters.
         """
+        from portagpu.backends.survey import find_target  # of all back ends, which are loaded to ask them
+
         found = find_target(target) if isinstance(target, str) else target
         backend = named(found.backend)
         types = self.types_for(signature, constants or {})

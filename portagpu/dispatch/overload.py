@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from portagpu.backends.source import KernelSource
-from portagpu.dispatch.type_names import public_type
+from portagpu.dispatch.arguments.type_names import public_type
 from portagpu.errors import unknown_attribute
 from portagpu.ir.types import ArgumentType, ArrayType
 from portagpu.runtime.arrays.checks import count

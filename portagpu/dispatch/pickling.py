@@ -25,8 +25,8 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from portagpu.dialect.names import constexpr
-from portagpu.dispatch.definition import KernelDefinition
-from portagpu.dispatch.options import JitOptions
+from portagpu.dispatch.code.definition import KernelDefinition
+from portagpu.dispatch.code.options import JitOptions
 from portagpu.errors import KernelPickleError
 from portagpu.frontend.source.lambdas import NAME
 from portagpu.frontend.source.text import remember

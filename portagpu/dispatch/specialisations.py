@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from portagpu.backends.source import KernelSource
-from portagpu.dispatch import arguments
-from portagpu.dispatch.code_cache import Counts, Request, code_for
-from portagpu.dispatch.definition import KernelDefinition
+from portagpu.dispatch.arguments import conversion
+from portagpu.dispatch.code.cache import code_for
+from portagpu.dispatch.code.definition import KernelDefinition
+from portagpu.dispatch.code.requests import Counts, Request
 from portagpu.dispatch.overload import Overload
 from portagpu.errors import KernelError
 from portagpu.ir.program import GridShape, Program
@@ -135,12 +136,12 @@ class Specialisations(KernelDefinition):
     def _key(self, args: tuple[Any, ...], shape: LaunchShape, context: Context) -> tuple[Any, ...]:
         """What tells the specialisation for prepared arguments from others, but for its grid and block."""
         constexpr = self.source.constexpr
-        alias, large = arguments.facts_of(args)
+        alias, large = conversion.facts_of(args)
         wide = shape.is_large or large
         dynamic = shape.shared if shape.shared > context.capabilities.local_memory_argument else 0
         parts = tuple(
             [
-                arguments.constant_key(a) if n in constexpr else arguments.argument_key(a)
+                conversion.constant_key(a) if n in constexpr else conversion.argument_key(a)
                 for n, a in zip(self.source.parameters, args, strict=True)
             ]
         )
@@ -149,9 +150,9 @@ class Specialisations(KernelDefinition):
     def _argument_types(self, args: tuple[Any, ...]) -> tuple[ArgumentType, ...]:
         """The types of prepared arguments."""
         constexpr = self.source.constexpr
-        alias, _ = arguments.facts_of(args)
+        alias, _ = conversion.facts_of(args)
         return tuple(
-            ConstantType(a) if n in constexpr else arguments.argument_type(a, alias=alias)
+            ConstantType(a) if n in constexpr else conversion.argument_type(a, alias=alias)
             for n, a in zip(self.source.parameters, args, strict=True)
         )
 

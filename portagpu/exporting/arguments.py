@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import Any
 
 from portagpu.dtypes import DType
-from portagpu.errors import ArgumentCountError, ArgumentTypeError, UnsupportedError, did_you_mean
+from portagpu.errors import ArgumentCountError, UnsupportedError, did_you_mean
+from portagpu.exporting.numbers import as_held
 from portagpu.ir.program import Parameter, ParameterRole
 from portagpu.ir.types import ArgumentType, ArrayType, Layout, Pointer, Scalar, TupleType
 from portagpu.types.record_layout import Record
 
 Path = tuple[int, ...]
+_OWN = ("raised", "float16", "bfloat16")  # beginnings of names that host programs have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,32 +78,41 @@ def arguments_of(
     ``values``: of numbers, by name. Raises `ArgumentCountError` for a name that is no number of the kernel,
     `ArgumentTypeError` for a value that is none.
     """
-    found = tuple(_found(names, types, values))
-    known = [a.name for a in found if isinstance(a, HostNumber)]
-    for name, value in values.items():
+    found = tuple(_found(kernel, names, types, values))
+    known = [name for name, argument in found if isinstance(argument, HostNumber)]
+    for name in values:
         if name not in known:
             hint = f"{did_you_mean(name, known)}its numbers are {', '.join(known) or 'none'}"
             raise ArgumentCountError(f"`{kernel}` has no number called {name}", hint=hint)
-        if not isinstance(value, bool | int | float | complex):
-            raise ArgumentTypeError(f"`{name}` of `{kernel}` is a number, not {value!r}")
-    return found
+    return tuple(_distinct(argument for _, argument in found))
 
 
 def _found(
-    names: Sequence[str], types: Sequence[ArgumentType], values: Mapping[str, Any], before: Path = ()
-) -> Iterator[HostArray | HostNumber]:
+    kernel: str, names: Sequence[str], types: Sequence[ArgumentType], values: Mapping[str, Any], before: Path = ()
+) -> Iterator[tuple[str, HostArray | HostNumber]]:
+    """With the names by which users know them."""
     for index, (name, kind) in enumerate(zip(names, types, strict=True)):
         path = (*before, index)
         plain = name if name.isascii() else f"argument_{index}"
         if isinstance(kind, ArrayType):
             element = kind.element if isinstance(kind.element, Record) else kind.element.dtype
             is_fortran = kind.layout is Layout.F
-            yield HostArray(name=plain, path=path, element=element, ndim=kind.ndim, is_fortran=is_fortran)
+            yield name, HostArray(name=plain, path=path, element=element, ndim=kind.ndim, is_fortran=is_fortran)
         elif isinstance(kind, Scalar):
-            yield HostNumber(name=plain, path=path, dtype=kind.dtype, value=values.get(name))
+            value = as_held(kernel, name, kind.dtype, values[name]) if name in values else None
+            yield name, HostNumber(name=plain, path=path, dtype=kind.dtype, value=value)
         elif isinstance(kind, TupleType):
             fields = kind.fields or tuple(map(str, range(len(kind.items))))
-            yield from _found([f"{plain}_{field}" for field in fields], kind.items, values, path)
+            yield from _found(kernel, [f"{plain}_{field}" for field in fields], kind.items, values, path)
+
+
+def _distinct(arguments: Iterable[HostArray | HostNumber]) -> Iterator[HostArray | HostNumber]:
+    """With names of their own, which are not those of the host program either."""
+    taken = set(_OWN)
+    for argument in arguments:
+        name = next(n for n in chain([argument.name], (f"{argument.name}_{k}" for k in count(2))) if n not in taken)
+        taken.add(name)
+        yield argument if name == argument.name else replace(argument, name=name)
 
 
 def c_arguments_of(

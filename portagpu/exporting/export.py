@@ -9,7 +9,8 @@ from typing import Any
 from portagpu.backends.registry import named
 from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
-from portagpu.dispatch.code_cache import Request, code_for
+from portagpu.dispatch.code.cache import code_for
+from portagpu.dispatch.code.requests import Request
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.kernel_axes import axes_of
 from portagpu.errors import KernelError, LaunchConfigError, UnsupportedError
@@ -84,6 +85,8 @@ def export(
     axes = axes_of(kernel)
     block = kernel.options.block_dim or (_BLOCKS[axes] if wishes.block is None else extent(wishes.block, "block"))
     shared = count(wishes.shared, "dynamic shared memory is a number of bytes")
+    if wishes.size is not None and count(wishes.size, "the size of arrays is a number of elements") == 0:
+        raise LaunchConfigError("the size of arrays is 0", hint="a host program has at least one element: --size")
     source = _source(kernel, Request(backend=named(backend), types=types, caps=caps, shared=shared))
     _check(kernel.__name__, source, block)
     found = arguments_of(kernel.__name__, names, types, wishes.numbers or {})

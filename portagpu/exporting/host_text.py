@@ -10,10 +10,10 @@ from portagpu.exporting.arguments import CArgument, HostArray, HostNumber, Passe
 from portagpu.exporting.export import Export
 
 
-def value_of(number: HostNumber, size: str) -> tuple[str, ...]:
-    """A number's value, of a complex one both parts; ``size`` is the arrays' size.
+def value_of(number: HostNumber, size: str, count: int) -> tuple[str, ...]:
+    """A number's value, of a complex one both parts; ``size`` is the arrays' size, as text, and ``count``.
 
-    Integers that nobody says are the size, others a half.
+    Integers that nobody says are the size, as far as they hold it, others a half.
     """
     value: Any = number.value
     if number.dtype.is_complex:
@@ -22,8 +22,17 @@ def value_of(number: HostNumber, size: str) -> tuple[str, ...]:
     if number.dtype.is_inexact:
         return (_real(float(0.5 if value is None else value)),)
     if number.dtype.kind is Kind.BOOL:
-        return (str(int(1 if value is None else bool(value))),)
-    return (size if value is None else f"{int(value)}{'u' if value >= 2**63 else ''}",)
+        return (str(int(value is not False)),)
+    if value is None and count <= number.dtype.limits[1]:
+        return (size,)
+    return (_whole(number.dtype.limits[1] if value is None else value),)
+
+
+def _whole(value: int) -> str:
+    """A literal in C, where the least number of 64 bits is no literal."""
+    if value == -(2**63):
+        return f"({value + 1} - 1)"
+    return f"{value}{'u' if value >= 2**63 else ''}"
 
 
 def _real(value: float) -> str:

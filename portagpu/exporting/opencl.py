@@ -101,7 +101,7 @@ def texts(export: Export) -> dict[str, str]:
         version=__version__,
         export=export,
         arrays=tuple(map(_array, export.arrays)),
-        numbers=tuple((n.name, _initial(n)) for n in export.numbers),
+        numbers=tuple((n.name, _initial(n, export.size)) for n in export.numbers),
         settings=tuple(_setting(n, a) for n, a in enumerate(export.c_arguments)),
         title=export.signature.replace("*/", "* /"),
         meanings=tuple(map(meaning, export.c_arguments)),
@@ -159,9 +159,9 @@ def _literal(argument: CArgument, name: str) -> str:
     return f"{name}_value" if argument.dtype.is_complex else f"{{{name}_value}}"
 
 
-def _initial(number: HostNumber) -> str:
+def _initial(number: HostNumber, size: int) -> str:
     """A number's value in C."""
-    value = value_of(number, "SIZE")
+    value = value_of(number, "SIZE", size)
     return f"{{{{{', '.join(value)}}}}}" if number.dtype.is_complex else value[0]
 
 

@@ -116,7 +116,7 @@ def texts(export: Export) -> dict[str, str]:
         meanings=tuple(map(meaning, own)),
         source=source.source.strip("\n"),
         arrays=tuple(map(_array, export.arrays)),
-        numbers=tuple(map(_number, export.numbers)),
+        numbers=tuple(_number(n, export.size) for n in export.numbers),
         passed=tuple(_passed(export)),
         extents=(z, y, x),
         block=(export.block[2], export.block[1], export.block[0]),
@@ -146,9 +146,9 @@ def _array(array: HostArray) -> _Array:
     return _Array(array.name, kind, parts, array.ndim, pattern, read)
 
 
-def _number(number: HostNumber) -> tuple[str, str, str]:
+def _number(number: HostNumber, size: int) -> tuple[str, str, str]:
     """A number's type, name and value in C++."""
-    value = value_of(number, "size")
+    value = value_of(number, "size", size)
     kind = "float" if number.dtype in (dtypes.FLOAT16, dtypes.BFLOAT16) else _HOST_TYPES[number.dtype.real]
     if number.dtype.is_complex:
         return kind, f"{number.name}_value[2]", f"{{({kind}){value[0]}, ({kind}){value[1]}}}"

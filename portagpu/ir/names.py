@@ -46,7 +46,7 @@ def word_of(name: str) -> str:
 
 
 def is_guard(name: str) -> bool:
-    """Whether a variable is a flag that guards the way to barriers: `portagpu.passes.converge` makes them."""
+    """Whether a variable is a flag that guards the way to barriers: `portagpu.passes.barriers.converge` makes them."""
     return name.startswith(_GUARDS)
 
 

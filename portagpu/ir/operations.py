@@ -1,7 +1,7 @@
 """The named operations and instructions of the IR: what a back end renders, with operands and meaning.
 
 `Operation` and `Instruction` nodes have the names of these tables and no others; `portagpu.ir.verify` checks that, and
-the number of operands. A back end says which it renders (`portagpu.backends.base.Backend.operations`).
+the number of operands. A back end says which it renders (`portagpu.backends.languages.KernelLanguage`).
 """
 
 from __future__ import annotations

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from portagpu.ir.nodes import Stmt
 from portagpu.ir.types import LONG, Element, Pointer, Scalar, Space, Struct, Type
 from portagpu.source import Span
+
+if TYPE_CHECKING:
+    from portagpu.ir.nodes import Stmt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +108,16 @@ class Remark:
     text: str
     span: Span
     needs_width: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What wastes time, in words, and where."""
+
+    text: str
+    span: Span
+    needs_width: int  # threads along x that a block must have for it to matter
+    only_slow_double: bool = False  # matters where float64 is much slower than float32
 
 
 # the record of a launch: the fault's number, the thread's and the block's x, y, z, then the recorded values

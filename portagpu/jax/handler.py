@@ -1,7 +1,7 @@
 """The handlers that XLA calls for operators: memory of arguments and results as arrays, without copies.
 
-On the host they are NumPy arrays; on a card device arrays, after the work of XLA's stream, and the handler returns when
-the kernels have ended: XLA's stream does not know of them.
+On the host they are NumPy arrays; on a card device arrays whose stream is the one in which XLA runs the operator, so
+that kernels take their turn there, and nobody waits.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from portagpu.errors import DTypeError, OperatorError, PortaGPUError
+from portagpu.backends.registry import described
+from portagpu.errors import DTypeError, MemoryNotSharedError, OperatorError, PortaGPUError
 from portagpu.jax import c_api
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.arrays.creation import as_device_array
+from portagpu.runtime.arrays.foreign_views import view_of_parts
 from portagpu.runtime.arrays.host_memory import lent_array
+from portagpu.runtime.execution.stream import enqueuing
 
 TARGET = "portagpu_operator"
 """The name that XLA knows the handler by."""
@@ -28,6 +30,8 @@ KEY = "operator"
 
 Run = Callable[[list[Any], list[Any]], None]
 _RUNS: dict[str, Run] = {}
+_MOST_KNOWN = 512
+_known: dict[Any, DeviceNDArray] = {}  # by how XLA's memory lies: it comes again and again, and nothing here keeps it
 
 
 def enter(key: str, run: Run) -> None:
@@ -75,8 +79,10 @@ def _on_card(frame: c_api.CallFrame) -> None:
     arguments = _views(frame.arguments, told.stream, readonly=True)
     results = _views(frame.results, told.stream, readonly=False)
     run(arguments, results)
-    for context in {id(v.context): v.context for v in (*arguments, *results) if isinstance(v, DeviceNDArray)}.values():
-        context.synchronize()
+    streams = {v.stream for v in (*arguments, *results) if isinstance(v, DeviceNDArray) and v.stream}
+    for stream in streams:
+        with enqueuing(stream):  # what XLA enqueues next comes after what the function did in the default stream
+            pass
 
 
 def _run_of(frame: c_api.CallFrame) -> Run:
@@ -103,25 +109,36 @@ def _arrays(buffers: c_api.Buffers, *, writable: bool) -> list[np.ndarray[Any, A
 class _OnCard:
     """Memory of a card by the CUDA Array Interface."""
 
-    def __init__(self, buffer: c_api.Buffer, stream: int | None, readonly: bool) -> None:
+    def __init__(self, buffer: c_api.Buffer, readonly: bool) -> None:
         shape, dtype = _form(buffer)
         self.__cuda_array_interface__ = {
             "shape": shape,
             "typestr": dtype.str,
             "data": (buffer.data, readonly),
             "strides": None,
-            "stream": stream or None,  # XLA's own
             "version": 3,
         }
 
 
 def _views(buffers: c_api.Buffers, stream: int | None, *, readonly: bool) -> list[Any]:
     """Device arrays; for arrays without elements, which have no memory, NumPy's."""
-    found = []
-    for n in range(buffers.size):
-        buffer = buffers.items[n].contents
-        empty = 0 in buffer.dims[: buffer.rank]
-        found.append(np.empty(*_form(buffer)) if empty else as_device_array(_OnCard(buffer, stream, readonly)))
+    return [_view(buffers.items[n].contents, stream or 0, readonly) for n in range(buffers.size)]
+
+
+def _view(buffer: c_api.Buffer, stream: int, readonly: bool) -> Any:
+    lie = (buffer.data, tuple(buffer.dims[: buffer.rank]), buffer.dtype, stream, readonly)
+    known = _known.get(lie)
+    if known is not None and not known.context.closed and known._buffer is not None:
+        return known
+    if 0 in lie[1]:
+        return np.empty(*_form(buffer))
+    memory = _OnCard(buffer, readonly)
+    parts = described(memory.__cuda_array_interface__, stream)
+    if parts is None:
+        raise MemoryNotSharedError("XLA's memory is on no card that a back end drives", hint="see `portagpu devices`")
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    found = _known[lie] = view_of_parts(parts, memory)
     return found
 
 

@@ -12,7 +12,8 @@ from typing import Any, TypeAlias, overload
 import jax
 import numpy as np
 
-from portagpu.errors import OperatorError, with_article
+from portagpu import dtypes
+from portagpu.errors import DTypeError, OperatorError, with_article
 from portagpu.jax import handler
 from portagpu.jax.gradients import Rule
 from portagpu.operators.declaration import Declaration, Output, declare
@@ -22,6 +23,7 @@ from portagpu.runtime.arrays.lending import Lending, can_lend, lent
 from portagpu.runtime.execution.context import Context, current_context
 
 Outputs: TypeAlias = Mapping[str, "str | Callable[..., Any]"]
+_DTYPES = frozenset(row.name for row in (*dtypes.ALL, dtypes.BFLOAT16))
 _STATIC = (int, float, bool, str)
 _numbers = itertools.count()
 _process = uuid.uuid4().hex  # local functions have no name that another process knows, too
@@ -188,22 +190,39 @@ def _shape(name: str, output: Output, values: Mapping[str, Any]) -> jax.ShapeDty
     else:
         found = output.make(**{n: values[n] for n in output.takes})
     try:
-        return jax.ShapeDtypeStruct(found.shape, found.dtype)
+        made = jax.ShapeDtypeStruct(found.shape, found.dtype)
     except (AttributeError, TypeError):
         raise OperatorError(
             f"{name}: the output {output.name!r} is described by {with_article(type(found).__name__)}",
             hint="return jax.ShapeDtypeStruct(shape, dtype), or name an input that is an array in every call",
         ) from None
+    _check_dtype(name, output.name, made.dtype)
+    if any(isinstance(n, int) and n < 0 for n in made.shape):
+        raise OperatorError(
+            f"{name}: the output {output.name!r} has the shape {made.shape}", hint="no extent is negative"
+        )
+    return made
 
 
 def _as_array(name: str, parameter: str, value: Any) -> Any:
     try:
-        return jax.numpy.asarray(value)
+        found = jax.numpy.asarray(value)
     except (TypeError, ValueError) as error:
         raise OperatorError(
             f"{name}: `{parameter}` is {with_article(type(value).__name__)}, and no array: {error}",
             hint="what is no array needs the annotation int, float, bool or str",
         ) from None
+    _check_dtype(name, parameter, found.dtype)
+    return found
+
+
+def _check_dtype(name: str, parameter: str, dtype: Any) -> None:
+    """Raise `DTypeError` for elements that kernels do not have: XLA would only tell their number."""
+    if str(dtype) not in _DTYPES:
+        raise DTypeError(
+            f"{name}: `{parameter}` is of dtype {dtype}, which kernels do not have",
+            hint="convert it, as x.astype(jax.numpy.float32) does; of keys, pass jax.random.key_data(key)",
+        )
 
 
 def _check_annotations(declaration: Declaration) -> None:

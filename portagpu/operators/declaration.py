@@ -76,7 +76,7 @@ def declare(name: str, function: Any, outputs: Any, mutates: Iterable[str] = ())
     parameters = parameters_of(name, function)
     made = _outputs(name, outputs, parameters)
     inputs = tuple(p for p in parameters.values() if p.name not in made)
-    changed = (mutates,) if isinstance(mutates, str) else tuple(mutates)
+    changed = _names(name, mutates)
     for other in changed:
         if other not in parameters or other in made:
             raise OperatorError(
@@ -88,6 +88,18 @@ def declare(name: str, function: Any, outputs: Any, mutates: Iterable[str] = ())
     known = frozenset(p.name for p in inputs)
     results = tuple(_checked(name, output, known) for output in made.values())
     return Declaration(name=name, function=function, inputs=inputs, outputs=results, mutates=changed)
+
+
+def _names(name: str, mutates: Any) -> tuple[str, ...]:
+    if isinstance(mutates, str):
+        return (mutates,)
+    try:
+        return tuple(mutates)
+    except TypeError:
+        raise OperatorError(
+            f"{name}: `mutates` is {with_article(type(mutates).__name__)}, not names",
+            hint="name the inputs that the kernels write: mutates='x', or mutates=('x', 'y')",
+        ) from None
 
 
 def parameters_of(name: str, function: Any) -> dict[str, inspect.Parameter]:

@@ -16,20 +16,20 @@ from portagpu.ir.analysis.races import races
 from portagpu.ir.nodes import Stmt
 from portagpu.ir.program import Function, GridShape, Program
 from portagpu.ir.recursion import deeply_nested
-from portagpu.passes.async_copies import async_copies
-from portagpu.passes.bare_subscripts import unwrapped
-from portagpu.passes.converge import converge, refused
-from portagpu.passes.emulated_warps import emulated_warps
-from portagpu.passes.exchange_buffers import in_turns
-from portagpu.passes.grid_barriers import grid_barriers
-from portagpu.passes.grid_fusion import check_fits, fuse
-from portagpu.passes.halves import without_halves
-from portagpu.passes.hints import without_hints
-from portagpu.passes.lockstep import lockstep
-from portagpu.passes.loop_directions import directed
-from portagpu.passes.low_bits import shortened
-from portagpu.passes.sums_with_one import sums_with_one
-from portagpu.passes.vector_calls import vector_calls
+from portagpu.passes.arithmetic.bare_subscripts import unwrapped
+from portagpu.passes.arithmetic.loop_directions import directed
+from portagpu.passes.arithmetic.low_bits import shortened
+from portagpu.passes.arithmetic.sums_with_one import sums_with_one
+from portagpu.passes.arithmetic.vector_calls import vector_calls
+from portagpu.passes.barriers.converge import converge, refused
+from portagpu.passes.emulation.async_copies import async_copies
+from portagpu.passes.emulation.emulated_warps import emulated_warps
+from portagpu.passes.emulation.exchange_buffers import in_turns
+from portagpu.passes.emulation.grid_barriers import grid_barriers
+from portagpu.passes.emulation.grid_fusion import check_fits, fuse
+from portagpu.passes.emulation.halves import without_halves
+from portagpu.passes.emulation.hints import without_hints
+from portagpu.passes.emulation.lockstep import lockstep
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Parallel primitives on device arrays, and in kernels: scans, reductions by key, selection, histograms, sorting."""
+"""Primitives on device arrays and in kernels: scans, selection, histograms, sorting."""
 
 from __future__ import annotations
 

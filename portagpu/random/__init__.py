@@ -1,4 +1,4 @@
-"""Random numbers on devices: `default_rng`, like NumPy's and CuPy's, and Philox as functions for kernels.
+"""Random numbers: generators under NumPy's names, and Philox for kernels.
 
 ::
 

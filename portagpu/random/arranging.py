@@ -10,6 +10,7 @@ import numpy as np
 
 from portagpu.errors import ArgumentTypeError, ArgumentValueError, ShapeError
 from portagpu.expressions.apply import apply
+from portagpu.primitives.sorting import argsort
 from portagpu.random.continuous import Continuous
 from portagpu.random.discrete import Discrete
 from portagpu.random.permutations import (
@@ -114,8 +115,8 @@ class Arranging(Continuous, Discrete):
         if shares is None:
             return self._bounded_on(count, wanted, context) if replace else self._places(count, wanted, context)
         kind = real_dtype(None, context)
-        places = device_array(wanted if replace else count, _PLACE, context=context)
         if replace:
+            places = device_array(wanted, _PLACE, context=context)
             sums = np.cumsum(shares)
             limits = to_device((sums / sums[-1]).astype(kind), context=context)
             numbers = self.random(out=device_array(wanted, kind, context=context))
@@ -126,11 +127,7 @@ class Arranging(Continuous, Discrete):
         with np.errstate(divide="ignore"):
             means = to_device((1 / shares).astype(kind), context=context)
         keys = apply(np.multiply, self.standard_exponential(out=device_array(count, kind, context=context)), means)
-        keys.buffer  # noqa: B018 - computed before it is read
-        with context.unsettled:
-            grid, threads, chunked = grid_of(places)
-            order_by_keys[grid, threads, self._stream](places, keys, np.int64(count), chunked)
-        return places[:wanted]
+        return argsort(keys, stream=self._stream)[:wanted]
 
     def _bounded_on(self, count: int, wanted: int, context: Context) -> DeviceNDArray:
         return self.integers(0, max(1, count), out=device_array(wanted, _PLACE, context=context))

@@ -16,6 +16,7 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.random import conversions as bits
 from portagpu.random.draws import Draw, Source, numbers_of
 from portagpu.random.philox import block_at
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -89,40 +90,61 @@ def fill_by_threads(out, place, parameters, plan: cuda.constexpr):
 
 @cuda.jit
 def fill_by_loops(out, place, parameters, plan: cuda.constexpr):
-    """Many blocks for each thread, the same step for all of them."""
-    w0 = cuda.local.array(_BLOCKS, np.uint32)
-    w1 = cuda.local.array(_BLOCKS, np.uint32)
-    w2 = cuda.local.array(_BLOCKS, np.uint32)
-    w3 = cuda.local.array(_BLOCKS, np.uint32)
+    """Many blocks for each thread, the same step for all of them.
+
+    Each function is called at one place, where compilers put its body: a loop with calls does not run in lanes.
+    """
+    words = cuda.local.array(4 * _BLOCKS, np.uint32)
+    fresh = cuda.local.array(4 * _BLOCKS, np.uint32)
     numbers = cuda.local.array(_BLOCKS * plan.width, plan.dtype)
+    missing = cuda.local.array(_BLOCKS * plan.width, np.int32)
     count = _BLOCKS * plan.width
     chunks = (out.size + count - 1) // count
     each = (chunks + cuda.gridDim.x - 1) // cuda.gridDim.x
     first = each * cuda.blockIdx.x
     for chunk in range(first, min(first + each, chunks)):
         block = place.start + np.uint64(chunk) * np.uint64(_BLOCKS)
-        for k in range(_BLOCKS):
-            w0[k], w1[k], w2[k], w3[k] = block_at(block + np.uint64(k), place.stream, np.uint32(0), place.key)
         if plan.source is Source.ACCEPTED:
-            wrong = 0
+            for n in range(count):
+                missing[n] = 1
+        attempt = np.uint32(0)
+        some_missing = 1
+        while some_missing != 0:
             for k in range(_BLOCKS):
+                w0, w1, w2, w3 = block_at(block + np.uint64(k), place.stream, attempt, place.key)
+                fresh[4 * k] = w0
+                fresh[4 * k + 1] = w1
+                fresh[4 * k + 2] = w2
+                fresh[4 * k + 3] = w3
+            some_missing = 0
+            if plan.source is Source.ACCEPTED:
+                for n in range(count):
+                    if plan.wide:
+                        is_taken = plan.accepts(fresh[2 * n], fresh[2 * n + 1], parameters, plan)
+                        words[2 * n] = cuda.selp(missing[n] != 0, fresh[2 * n], words[2 * n])
+                        words[2 * n + 1] = cuda.selp(missing[n] != 0, fresh[2 * n + 1], words[2 * n + 1])
+                    else:
+                        is_taken = plan.accepts(fresh[n], fresh[n], parameters, plan)
+                        words[n] = cuda.selp(missing[n] != 0, fresh[n], words[n])
+                    missing[n] = cuda.selp(is_taken, np.int32(0), missing[n])
+                    some_missing |= missing[n]
+                attempt += np.uint32(1)
+        drawn = words if plan.source is Source.ACCEPTED else fresh
+        if plan.source is Source.NORMALS:
+            for k in range(count // 2):
                 if plan.wide:
-                    wrong += 0 if plan.accepts(w0[k], w1[k], parameters, plan) else 1
-                    wrong += 0 if plan.accepts(w2[k], w3[k], parameters, plan) else 1
+                    x, y = bits.normal_float64(drawn[4 * k], drawn[4 * k + 1], drawn[4 * k + 2], drawn[4 * k + 3])
                 else:
-                    wrong += 0 if plan.accepts(w0[k], w0[k], parameters, plan) else 1
-                    wrong += 0 if plan.accepts(w1[k], w1[k], parameters, plan) else 1
-                    wrong += 0 if plan.accepts(w2[k], w2[k], parameters, plan) else 1
-                    wrong += 0 if plan.accepts(w3[k], w3[k], parameters, plan) else 1
-            if wrong:
-                for k in range(_BLOCKS):
-                    w0[k], w1[k], w2[k], w3[k] = accepted(
-                        (w0[k], w1[k], w2[k], w3[k]), block + np.uint64(k), place, parameters, plan
-                    )
-        for k in range(_BLOCKS):
-            made = numbers_of((w0[k], w1[k], w2[k], w3[k]), parameters, plan)
-            for n in cuda.unroll(range(plan.width)):
-                numbers[plan.width * k + n] = plan.dtype(made[n])
+                    x, y = bits.normal_float32(drawn[2 * k], drawn[2 * k + 1])
+                numbers[2 * k] = x
+                numbers[2 * k + 1] = y
+        for n in range(count):
+            if plan.source is Source.NORMALS:
+                numbers[n] = plan.one(numbers[n], numbers[n], parameters, plan)
+            elif plan.wide:
+                numbers[n] = plan.dtype(plan.one(drawn[2 * n], drawn[2 * n + 1], parameters, plan))
+            else:
+                numbers[n] = plan.dtype(plan.one(drawn[n], drawn[n], parameters, plan))
         at = np.int64(chunk) * count
         if at + count <= out.size:
             for k in range(count):

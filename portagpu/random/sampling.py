@@ -12,11 +12,11 @@ import numpy as np
 from portagpu import cuda
 from portagpu.random.filling import Place, has_lanes_of_threads
 from portagpu.random.samplers import Sampler
-from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 
 _THREADS = 128
 _TURNS = 16
-_CHUNK = 64  # elements whose first attempts a thread with loops makes at a time
+_CHUNK = 64  # elements of a thread with loops at least
 
 
 @cuda.jit
@@ -35,34 +35,28 @@ def sample_by_threads(out, place, a, b, plan: cuda.constexpr):
 
 
 @cuda.jit
-def sample_by_loops(out, place, a, b, plan: cuda.constexpr):
-    """Neighbouring numbers for each thread: the first attempts of many, then what those did not give."""
-    values = cuda.local.array(_CHUNK, plan.dtype)
-    is_taken = cuda.local.array(_CHUNK, np.int32)
-    chunks = (out.size + _CHUNK - 1) // _CHUNK
-    each = (chunks + cuda.gridDim.x - 1) // cuda.gridDim.x
-    first = each * cuda.blockIdx.x
-    for chunk in range(first, min(first + each, chunks)):
-        at = np.int64(chunk) * _CHUNK
-        count = min(np.int64(_CHUNK), out.size - at)
-        block = place.start + np.uint64(at)
-        if plan.quick is not None and count == _CHUNK:
-            for k in range(_CHUNK):
-                x = a[at + k] if plan.arrays else a
-                y = b[at + k] if plan.arrays else b
-                taken, value = plan.quick(block + np.uint64(k), place, x, y, plan)
-                values[k] = plan.dtype(value)
-                is_taken[k] = 1 if taken else 0
-        else:
-            for k in range(_CHUNK):
-                is_taken[k] = 0
-        for k in range(count):
-            if is_taken[k] == 0:
-                x = a[at + k] if plan.arrays else a
-                y = b[at + k] if plan.arrays else b
-                values[k] = plan.dtype(plan.one(block + np.uint64(k), place, x, y, plan))
-        for k in range(count):
-            out[at + k] = values[k]
+def try_by_loops(out, is_taken, place, a, b, plan: cuda.constexpr):
+    """The first attempts of all elements, in a program of their own: what it calls at one place runs in lanes."""
+    each = (out.size + cuda.gridDim.x - 1) // cuda.gridDim.x
+    first = np.int64(each) * cuda.blockIdx.x
+    for i in range(first, min(first + each, out.size)):
+        x = a[i] if plan.arrays else a
+        y = b[i] if plan.arrays else b
+        taken, value = plan.quick(place.start + np.uint64(i), place, x, y, plan)
+        out[i] = plan.dtype(value)
+        is_taken[i] = np.uint8(1) if taken else np.uint8(0)
+
+
+@cuda.jit
+def sample_by_loops(out, is_taken, place, a, b, plan: cuda.constexpr):
+    """Numbers of neighbouring elements for each thread, but of those whose first attempt was taken."""
+    each = (out.size + cuda.gridDim.x - 1) // cuda.gridDim.x
+    first = np.int64(each) * cuda.blockIdx.x
+    for i in range(first, min(first + each, out.size)):
+        if plan.quick is None or is_taken[i] == 0:
+            x = a[i] if plan.arrays else a
+            y = b[i] if plan.arrays else b
+            out[i] = plan.dtype(plan.one(place.start + np.uint64(i), place, x, y, plan))
 
 
 def sample(out: DeviceNDArray, place: Place, a: Any, b: Any, plan: Sampler, stream: Any) -> int:
@@ -74,5 +68,9 @@ def sample(out: DeviceNDArray, place: Place, a: Any, b: Any, plan: Sampler, stre
             sample_by_threads[-(-out.size // threads), threads, stream](out, place, a, b, plan)
         else:
             grid = min(-(-out.size // _CHUNK), caps.compute_units * _TURNS)
-            sample_by_loops[grid, 1, stream](out, place, a, b, plan)
+            is_taken = out  # stands where nothing is read
+            if plan.quick is not None:
+                is_taken = device_array(out.size, np.dtype(np.uint8), context=out.context)
+                try_by_loops[grid, 1, stream](out, is_taken, place, a, b, plan)
+            sample_by_loops[grid, 1, stream](out, is_taken, place, a, b, plan)
     return out.size

@@ -14,7 +14,7 @@ import gc
 import os
 from typing import Any
 
-from portagpu.backends.registry import registered
+from portagpu.backends.registry import loaded
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import abandon_all
 from portagpu.runtime.execution.event import Event
@@ -41,7 +41,7 @@ def _in_child() -> None:
     _kept.clear()
     if not contexts:
         return
-    owners = (*_OWNERS, *(kind for backend in registered() for kind in backend.leaked_types))
+    owners = (*_OWNERS, *(kind for backend in loaded() for kind in backend.leaked_types))
     for value in gc.get_objects():
         if issubclass(type(value), owners):  # not isinstance: some objects run code to tell their class
             _leak(value)

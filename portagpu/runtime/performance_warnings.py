@@ -11,8 +11,7 @@ import numpy as np
 from portagpu import notices
 from portagpu.device.capabilities import DeviceType
 from portagpu.errors import PortaGPUCorrectnessWarning, PortaGPUPerformanceWarning
-from portagpu.ir.analysis.memory_access import Finding
-from portagpu.ir.program import Remark
+from portagpu.ir.program import Finding, Remark
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.programs.launch import LaunchShape
 

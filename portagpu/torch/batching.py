@@ -9,6 +9,7 @@ import torch
 
 from portagpu.errors import OperatorError
 from portagpu.operators.declaration import Declaration
+from portagpu.torch.results import make_results, returned
 
 
 def sequential(declaration: Declaration, operator: Callable[..., Any]) -> Callable[..., Any]:
@@ -28,11 +29,30 @@ def sequential(declaration: Declaration, operator: Callable[..., Any]) -> Callab
         ]
         if not declaration.outputs:
             return None, None
+        if not calls:
+            made = make_results(declaration, _alone(declaration, in_dims, args, kwargs))
+            empty = {name: t if t is None else t.new_empty((0, *t.shape)) for name, t in made.items()}
+            return returned(empty), 0 if len(made) == 1 else (0,) * len(made)
         if len(declaration.outputs) == 1:
             return torch.stack(calls), 0
         return tuple(map(torch.stack, zip(*calls, strict=True))), (0,) * len(declaration.outputs)
 
     return batched
+
+
+def _alone(declaration: Declaration, in_dims: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """Inputs like those of an item, of a batch that has none."""
+    return declaration.bind([_like_item(value, dims) for value, dims in zip(args, in_dims, strict=False)], kwargs)
+
+
+def _like_item(value: Any, dims: Any) -> Any:
+    if isinstance(dims, list | tuple):
+        return [_like_item(item, dim) for item, dim in zip(value, dims, strict=True)]
+    if dims is None:
+        return value
+    shape = list(value.shape)
+    del shape[dims]
+    return value.new_empty(shape)
 
 
 def _item(value: Any, dims: Any, n: int) -> Any:

@@ -55,9 +55,23 @@ class Op:
         except RuntimeError as error:
             if is_refusal(error):  # once for each level of a transform: not worth a look at every call
                 return self._transformable(*args, **kwargs)
-            if str(error).startswith(f"{self.name}() "):
-                raise OperatorError(str(error), hint=f"it takes {self._overload._schema}") from None
-            raise
+            found = self._explained(str(error))
+            if found is None:
+                raise
+            raise found from None
+
+    def _explained(self, text: str) -> OperatorError | None:
+        """Our error for one of torch's with this text; None for those of others."""
+        if text.startswith(f"{self.name}() "):
+            return OperatorError(text, hint=f"it takes {self._overload._schema}")
+        if text.startswith(f"Could not run '{self.name}'"):
+            return OperatorError(text.partition(". ")[0], hint="pass dense tensors in the memory of one device")
+        if text.startswith(f"{self.name.split('::')[1]} (with implementation") and "may not alias" in text:
+            return OperatorError(
+                f"{self.name}: a result shares its memory with an input, or with another result",
+                hint="make new tensors, as torch.empty_like(x) and x.new_empty(...) do, or name the input in `mutates`",
+            )
+        return None
 
     @overload
     def backward(self, function: Callable[..., None], /) -> Op: ...
@@ -148,9 +162,13 @@ def _define(declaration: Declaration) -> torch.library.CustomOpDef:
 
 def _run(declaration: Declaration, *args: Any, **kwargs: Any) -> Any:
     """The operator below autograd, with tensors that have memory."""
-    values = {name: _plain(value) for name, value in declaration.bind(args, kwargs).items()}
+    values = declaration.bind(args, kwargs)
+    for name, value in values.items():
+        if isinstance(value, torch.Tensor | list):
+            values[name] = _plain(value)
     results = make_results(declaration, values)
-    values.update((name, _with_axes(t)) for name, t in results.items())
+    for name, tensor in results.items():
+        values[name] = _with_axes(tensor)
     lending = lending_of(values.values())
     if lending is None:
         declaration.launch(values)

@@ -16,12 +16,11 @@ def make_results(declaration: Declaration, values: Mapping[str, Any]) -> dict[st
 
     Raises `OperatorError` for what is no tensor of its own on the inputs' device.
     """
-    tensors = _tensors(values.values())
     found = {}
     for output in declaration.outputs:
         made = _made(declaration.name, output, values)
         if output.make is not None:  # what is like an input is right
-            _check(declaration.name, output.name, made, tensors)
+            _check(declaration.name, output.name, made, _tensors(values.values()))
         found[output.name] = made
     return found
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.dispatch import dates
+from portagpu.dispatch.arguments import dates
+from portagpu.dispatch.arguments.signatures import check_count
+from portagpu.dispatch.arguments.typeof import typeof
 from portagpu.dispatch.decorators import jit
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.pickling import Pickled
-from portagpu.dispatch.signatures import check_count
-from portagpu.dispatch.typeof import typeof
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeError, SettingsError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.context import Context

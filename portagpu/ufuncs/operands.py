@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.dispatch.signatures import describe_argument
+from portagpu.dispatch.arguments.signatures import describe_argument
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.checks import host_array

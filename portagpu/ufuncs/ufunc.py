@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.device.capabilities import Capabilities
 from portagpu.device.ideal_device import IDEAL
-from portagpu.dispatch import dates
-from portagpu.dispatch.arguments import argument_type
+from portagpu.dispatch.arguments import dates
+from portagpu.dispatch.arguments.conversion import argument_type
+from portagpu.dispatch.arguments.signatures import check_count
 from portagpu.dispatch.decorators import jit
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.pickling import Pickled
-from portagpu.dispatch.signatures import check_count
+from portagpu.dtypes import DType
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeError, SettingsError, ShapeError
-from portagpu.frontend.result_types import result_dtype
 from portagpu.ir.types import Scalar
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
@@ -75,7 +76,7 @@ class VectorizedFunction(Pickled):
         """The type of the result for arguments of these types."""
         if any(dates.is_date(_dtype(t)) for t in arguments):
             return from_dtype(dates.result_dtype(self.py_func, [_dtype(t) for t in arguments]))
-        return Number(result_dtype(self.py_func, tuple(Scalar(t.row.computed) for t in arguments), IDEAL))
+        return Number(_result_dtype(self.py_func, tuple(Scalar(t.row.computed) for t in arguments), IDEAL))
 
     @property
     def types(self) -> list[str]:
@@ -171,7 +172,7 @@ class VectorizedFunction(Pickled):
         if key not in self._results and dated:
             self._results[key] = dates.result_dtype(self.py_func, [d or np.dtype(np.int64) for d in given])
         elif key not in self._results:
-            self._results[key] = result_dtype(self.py_func, kinds, context.capabilities).numpy  # type: ignore[arg-type]
+            self._results[key] = _result_dtype(self.py_func, kinds, context.capabilities).numpy
         return wanted, self._results[key]
 
     def _run(
@@ -228,6 +229,12 @@ def _numbers_adopt(inputs: Sequence[Any]) -> list[np.dtype[Any] | None]:
     if not strong:
         return [None] * len(inputs)
     return [None if hasattr(v, "dtype") else np.result_type(*strong, v) for v in inputs]
+
+
+def _result_dtype(function: Callable[..., Any], kinds: tuple[Any, ...], caps: Capabilities) -> DType:
+    from portagpu.frontend.result_types import result_dtype  # the compiler, which no function that is not called needs
+
+    return result_dtype(function, kinds, caps)
 
 
 def _dtype(kind: Any) -> np.dtype[Any]:

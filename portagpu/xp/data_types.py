@@ -59,7 +59,8 @@ def finfo(type: Any, /) -> np.finfo[Any]:
     kind = _dtype(type)
     if kind.kind not in "fc":
         raise DTypeError(f"finfo takes floating-point dtypes, not {kind}", hint="iinfo is for integers")
-    return np.finfo(kind)
+    found: np.finfo[Any] = np.finfo(kind)
+    return found
 
 
 def iinfo(type: Any, /) -> np.iinfo[Any]:

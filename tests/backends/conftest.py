@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
-from small_kernels import copy, put
+from loaded_kernels import load_kernels
 
 from portagpu import cuda
 from portagpu.device import working_devices
@@ -23,27 +22,7 @@ def _for_these_tests_only():
 
 @pytest.fixture(autouse=True)
 def _kernels_are_loaded(request):
-    """CUDA's driver waits for all streams where it loads a kernel: not while a test keeps one from going on."""
-    if "device" not in request.fixturenames:
-        return
-    device = request.getfixturevalue("device")
-    if device.backend != "cuda" or device.index in _loaded:
-        return
-    _loaded.add(device.index)
-    with cuda.select_device(device):
-        x, y, wide = cuda.device_array(8, np.float32), cuda.device_array(8, np.float32), cuda.device_array((4, 8))
-        for _ in range(2):
-            put[1, 8](x, 7)
-            copy[1, 8](x, y)
-            copy[1, 8](np.zeros(8, np.float32), y)
-            wide[:, ::2].T.copy()
-            wide[:, ::2].copy_to_device(cuda.pinned_array((4, 4)))
-            for strided in (y[::2], wide[0, ::2]):
-                strided.copy_to_host(cuda.pinned_array(4, strided.dtype))
-        cuda.synchronize()
-
-
-_loaded = set()
+    load_kernels(request)
 
 
 def pytest_collection_modifyitems(config, items):

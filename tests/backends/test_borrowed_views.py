@@ -10,7 +10,8 @@ import tiny
 
 from portagpu import cuda
 from portagpu.backends import registry
-from portagpu.backends.base import ForeignArray, HostRange
+from portagpu.backends.driver import HostRange
+from portagpu.backends.foreign import ForeignArray
 from portagpu.errors import ArgumentTypeError
 from portagpu.runtime.arrays.foreign_views import borrowed_view, foreign_view
 from portagpu.runtime.execution.context import Context
@@ -50,12 +51,18 @@ def context(monkeypatch):
     monkeypatch.setattr(driver, "knows_addresses", True)
     monkeypatch.setattr(driver, "host_range", lambda self, memory: HostRange(memory.data.ctypes.data))
     monkeypatch.setattr(driver, "may_overlap", _may_overlap)
+    monkeypatch.setattr(driver, "handle", _handle)
+    monkeypatch.setattr(driver, "alias", lambda self, memory: tiny.Memory(memory.data), raising=False)
     registry.register(tiny.backend)
     found = Context.for_device(tiny.records[0])
     yield found
     found.close()
     monkeypatch.undo()
     registry.register(tiny.backend)
+
+
+def _handle(self, native):
+    return native.data.ctypes.data if isinstance(native, tiny.Memory) else id(native)
 
 
 def _may_overlap(self, places):
@@ -75,14 +82,15 @@ def lent(queue, count=8, value=1.0):
     return Lent(np.full(count, value, np.float32), queue)
 
 
-def test_launches_use_the_memory_on_the_arrays_queue(context):
+@pytest.mark.parametrize("taken", [lambda x: x, foreign_view], ids=["arrays", "views"])
+def test_launches_use_the_memory_on_the_arrays_queue(context, taken):
     queue = context.driver.queue()
     launch = add[1, 8]
     a, b = lent(queue, value=1), lent(queue, value=2)
     results = [lent(queue) for _ in range(3)]
     for c in (*results, *results):  # the first launch makes the plan, the others follow it
         release = queue.hold()
-        launch(a, b, c)
+        launch(taken(a), taken(b), taken(c))
         c.data[...] = 0
         context.default_stream.queue.flush()
         assert not c.data.any()  # it stands in the array's queue
@@ -101,6 +109,29 @@ def test_views_are_remembered_by_address(context):
     assert borrowed_view(np.zeros(3)) is None and borrowed_view(cuda.device_array(3)) is None
     kept = foreign_view(a)
     assert kept.base is a and kept.token is None
+
+
+def test_views_of_arrays_are_taken_like_these(context):
+    queue = context.driver.queue()
+    kept = foreign_view(lent(queue))
+    view = borrowed_view(kept)
+    assert view.token and view.base is None and view.stream is kept.stream
+    assert borrowed_view(kept) is view
+    part = borrowed_view(kept[2:6])
+    assert part.shape == (4,) and part.offset == 8 and borrowed_view(kept[2:6]) is part
+    assert borrowed_view(kept[2:6].as_readonly()) is not part
+    kept.close()
+    assert borrowed_view(kept) is None
+
+
+def test_forall_runs_where_the_arrays_are(context):
+    queue = context.driver.queue()
+    a, b, c = lent(queue, value=1), lent(queue, value=2), lent(queue)
+    for _ in range(2):
+        add.forall(8)(a, b, c)
+        queue.finish()
+        assert (c.data == 3).all()
+        c.data[...] = 0
 
 
 def test_arrays_that_overlap_are_told(context):

@@ -142,6 +142,41 @@ def test_products_of_tensors(torch, dtype):
     assert torch.equal(own.float(), want)
 
 
+def test_products_of_views_are_made_again(torch, monkeypatch):
+    from portagpu.blas import borrowed
+
+    a, b = (torch.randint(-3, 4, (64, 64), device="cuda").half() for _ in range(2))
+    c = torch.zeros_like(a)
+    want = a.float() @ b.float()
+    views = [cuda.as_cuda_array(x) for x in (a, b, c)]
+    with cuda.select_device(cards.records[0]):
+        ours = cuda.to_device(b.cpu().numpy())
+    for n in range(4):
+        if n == 2:
+            monkeypatch.setattr(borrowed, "first", None)  # which makes calls that no recording has
+        c.zero_()
+        assert portagpu.matmul(views[0], views[1], out=views[2]) is views[2]
+        assert torch.equal(c.float(), want)
+        found = portagpu.matmul(views[0], ours)  # memory of both
+        assert type(found) is type(ours)
+        np.testing.assert_array_equal(found.copy_to_host(), want.cpu().numpy())
+
+
+def test_views_on_a_side_stream(torch):
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        x = torch.eye(512, device="cuda")
+        for _ in range(6):
+            y = x + x
+            add[1024, 256](*(cuda.as_cuda_array(v.view(-1)) for v in (y, y, x)))
+            x = torch.as_tensor(x) / 4
+            z = torch.empty_like(x)
+            portagpu.matmul(*map(cuda.as_cuda_array, (x, x)), out=cuda.as_cuda_array(z))
+            x = z
+    side.synchronize()
+    assert torch.equal(x, torch.eye(512, device="cuda"))
+
+
 def test_products_on_a_side_stream(torch):
     side = torch.cuda.Stream()
     with torch.cuda.stream(side):

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import portagpu
-from portagpu.backends.cuda import dlpack
+from portagpu.backends.cuda import dlpack, library
+from portagpu.backends.cuda.announcement import may_own, never
 from portagpu.backends.cuda.arrays import CudaArray, Lying, reader_of
 from portagpu.backends.cuda.kernels import LocalMemory, _chosen, _places
-from portagpu.backends.cuda.memory import Heap, Memory, Part
+from portagpu.backends.cuda.memory import Memory
 from portagpu.backends.registry import named
-from portagpu.errors import DeviceError
+from portagpu.errors import DeviceError, NoDeviceError
 from portagpu.settings import Settings
 
 needs_no_card = pytest.mark.skipif(bool(cards.records), reason="a card of CUDA works here")
@@ -78,78 +79,35 @@ def test_what_is_no_array_on_a_card(value):
     assert reader_of(value) is None and not isinstance(value, CudaArray)
 
 
-# memory -------------------------------------------------------------------------------------------------------------
+def test_scalars_of_numpy_are_asked_for_nothing():
+    asked = []
 
+    class Scalar(np.float32):
+        def __getattr__(self, name):
+            asked.append(name)
+            raise AttributeError(name)
 
-class Library:
-    """Hands out addresses."""
-
-    def __init__(self):
-        self.next, self.freed = 2**30, []
-
-    def handle(self, name, room):
-        self.next += room
-        return self.next - room
-
-    def MemFree_v2(self, address):
-        self.freed.append(address)
-
-
-class Card:
-    """As much of a primary context as a heap needs. ``busy``: queues that are apart from the default one."""
-
-    is_over = False
-
-    def __init__(self):
-        self.library, self.busy = Library(), []
-
-    def __enter__(self):
-        pass
-
-    def __exit__(self, *error):
-        pass
-
-    def queues(self):
-        return []
-
-    def forget(self, name, handle):
-        getattr(self.library, name)(handle)
-
-
-def test_blocks_serve_again():
-    card = Card()
-    heap = Heap(card, 2**30)
-    first = heap.allocate(1000)
-    assert (first.size, first.room, heap.used_bytes, heap.held_blocks) == (1000, 1024, 1024, 0)
-    place = first.address
-    first.release()
-    first.release()
-    assert (heap.used_bytes, heap.held_blocks) == (0, 1)
-    again = heap.allocate(1023)
-    assert again.address == place and heap.held_blocks == 0
-    del again
-    heap.free_held()
-    assert card.library.freed == [place] and heap.held_blocks == 0
-
-
-def test_blocks_that_others_know_or_that_are_too_many_go_back():
-    card = Card()
-    heap = Heap(card, 2**20)
-    shared, large = heap.allocate(4096), heap.allocate(2**18)
-    shared.exported = True
-    places = [shared.address, large.address]
-    shared.release()
-    large.release()
-    assert card.library.freed == places
-
-
-def test_parts_of_memory():
-    whole = Memory(4096, 100)
-    part = Part(Part(whole, 16, 50), 8, 20)
-    assert (part.address, part.size) == (4120, 20) and part.whole is whole
+    for value in (Scalar(1), np.int16(1), np.zeros(2).view(np.recarray), int, portagpu.cuda.grid):
+        for _ in range(2):
+            assert not may_own(value) and reader_of(value) is None
+    assert {Scalar, np.int16, np.recarray} <= never and not asked
 
 
 # machines without a card --------------------------------------------------------------------------------------------
+
+
+def test_a_driver_that_lacks_functions(monkeypatch):
+    class Old:
+        cuLaunchKernel = staticmethod(lambda *arguments: 0)  # noqa: N815
+
+    monkeypatch.setattr(library, "_loaded", Old)
+    library._started.cache_clear()
+    try:
+        with pytest.raises(NoDeviceError, match=r"11\.8"):
+            library.library()
+        assert not library.is_there()
+    finally:
+        library._started.cache_clear()
 
 
 @needs_no_card

@@ -182,6 +182,35 @@ def test_more_static_shared_memory_than_cuda_takes(tmp_path):
     assembled(text, tmp_path)
 
 
+def test_each_kernel_has_its_own_arrays_in_dynamic_memory(tmp_path):
+    """Also arrays that the text declares before all kernels; a kernel with few keeps them where they are."""
+    large = SHARED.replace("SIZE", "60000").removeprefix(HEAD)
+    other = large.replace("shared_", "other_").replace(".entry shared", ".entry other").replace("60000", "50000")
+    small = SHARED.replace("SIZE", "400").removeprefix(HEAD).replace("shared_", "small_").replace("shared(", "small(")
+    array = "\t.shared .align 4 .b8 other_$_t[50000];\n"
+    text = patched(HEAD + array.strip() + "\n" + large + other.replace(array, "") + small)
+    assert {name: entry.moved_bytes for name, entry in entries(text).items()} == {
+        "shared": 60064,
+        "other": 50064,
+        "small": 0,
+    }
+    assert f"mov.u64 \t%rd2, {DYNAMIC}+50064;" in text and f"mov.u64 \t%rd2, {DYNAMIC};" in text
+    assert "other_$_t" not in text and ".shared .align 4 .b8 small_$_t[400];" in text
+    assembled(text, tmp_path)
+
+
+def test_moved_arrays_that_a_function_uses():
+    """They have the same place for all kernels, which come with them even where their own arrays are few."""
+    array = ".shared .align 4 .b8 all_$_t[40];\n"
+    function = f"{array}.func reads\n{{\n\t.reg .b64 %rd<2>;\n\tmov.u64 \t%rd1, all_$_t+4;\n\tret;\n}}\n"
+    small = SHARED.replace("SIZE", "400").removeprefix(HEAD).replace("shared_", "small_").replace("shared(", "small(")
+    text = patched(SHARED.replace("SIZE", "100000").replace(".entry", function + ".entry") + small)
+    assert f"mov.u64 \t%rd1, {DYNAMIC}+4;" in text and "_$_t" not in text
+    assert {name: entry.moved_bytes for name, entry in entries(text).items()} == {"shared": 100112, "small": 512}
+    text = patched(SHARED.replace("SIZE", "1000").replace(".entry", function + ".entry") + small)
+    assert text.count("_$_t[") == 3 and not any(entry.moved_bytes for entry in entries(text).values())
+
+
 def test_printing_is_defined_elsewhere(tmp_path):
     text = patched(PRINTS)
     assert ".extern .func  (.param .b32 func_retval0) vprintf" in text

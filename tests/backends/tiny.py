@@ -1,8 +1,9 @@
 """A back end of some pages, in Python: memory is arrays of bytes, a kernel its Python function, called for each thread.
 
-It is what `portagpu.backends.base` asks for and nothing more, so it shows that nothing above knows OpenCL. Its queues
-are lazy: nothing runs before somebody flushes, waits or asks, then whatever can run does, in the order of queues and
-behind the events that barriers name. So work that nobody waits for is not there, and a barrier too few shows.
+It is what `portagpu.backends.backend` asks for and nothing more, so it shows that nothing above knows OpenCL. Its
+queues are lazy: nothing runs before somebody flushes, waits or asks, then whatever can run does, in the order of
+queues and behind the events that barriers name. So work that nobody waits for is not there, and a barrier too few
+shows.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from portagpu.backends import registry
-from portagpu.backends.base import Backend, Built, Driver, HostRange
+from portagpu.backends.backend import Backend
+from portagpu.backends.driver import Built, Driver, HostRange
+from portagpu.backends.languages import KernelLanguage
 from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import DeviceType
 from portagpu.device.ideal_device import IDEAL
@@ -277,9 +280,11 @@ class Native:
 
 
 class TinyDriver(Driver):
-    def __init__(self, backend, device, native):
-        self.backend, self.device, self._native = backend, device, native
-        self._key = backend.key_of(native, device.native)
+    errors = (TinyError,)
+
+    def __init__(self, device, native):
+        self.device, self._native = device, native
+        self._key = id(native), device.native
 
     @property
     def native(self):
@@ -438,13 +443,47 @@ class TinyDriver(Driver):
         return 0
 
 
+def translated(error, *, name, memory, is_alive):
+    if error.code == "memory":
+        return OutOfMemoryError(f"{name} of {memory} bytes has no memory left")
+    return DriverError(f"{name}: {error}") if is_alive() else DeviceLostError(f"{name} is lost")
+
+
+def render(program, capabilities, *, static_dynamic_shared=0, subgroup_size=None):
+    kernel = program.kernel
+    rows = [
+        [p.role.value, p.path, p.axis, p.unit, _dtype(p)]
+        for p in kernel.parameters
+        if p.role is not ParameterRole.DYNAMIC_SHARED
+    ]
+    source = f"{_HEAD}{json.dumps([kernel.span.filename, kernel.span.line, kernel.name])}\n{json.dumps(rows)}"
+    parameters = tuple(p for p in kernel.parameters if p.role is not ParameterRole.DYNAMIC_SHARED)
+    return KernelSource(
+        source=source,
+        name=kernel.name,
+        parameters=parameters,
+        lines=(kernel.span, None),
+        static_shared=0,
+        block_dim=program.block_dim,
+        python_name=kernel.name,
+    )
+
+
+def options(asked, capabilities, source):
+    return ("fast",) if "fast" in asked.fastmath else ()
+
+
 class Tiny(Backend):
     """Two devices: one with memory of its own, and a CPU, whose memory is the host's."""
 
     name = "tiny"
     title = "Tiny"
     to_install = "it is in tests/"
-    errors = (TinyError,)
+    language = KernelLanguage(title="Python", inspection="inspect_opencl", generate=render)
+    build_options = staticmethod(options)
+    errors = TinyDriver.errors
+    translated = staticmethod(translated)
+    passes = ()  # Python functions wait for nobody
     queue_types = (Queue,)
     memory_types = (Memory,)
 
@@ -480,36 +519,7 @@ class Tiny(Backend):
         return ()
 
     def open(self, device, native=None):
-        return TinyDriver(self, device, Native() if native is None else native)
-
-    def translated(self, error, *, name, memory, is_alive):
-        if error.code == "memory":
-            return OutOfMemoryError(f"{name} of {memory} bytes has no memory left")
-        return DriverError(f"{name}: {error}") if is_alive() else DeviceLostError(f"{name} is lost")
-
-    passes = ()  # Python functions wait for nobody
-
-    def render(self, program, capabilities, *, static_dynamic_shared=0, subgroup_size=None):
-        kernel = program.kernel
-        rows = [
-            [p.role.value, p.path, p.axis, p.unit, _dtype(p)]
-            for p in kernel.parameters
-            if p.role is not ParameterRole.DYNAMIC_SHARED
-        ]
-        source = f"{_HEAD}{json.dumps([kernel.span.filename, kernel.span.line, kernel.name])}\n{json.dumps(rows)}"
-        parameters = tuple(p for p in kernel.parameters if p.role is not ParameterRole.DYNAMIC_SHARED)
-        return KernelSource(
-            source=source,
-            name=kernel.name,
-            parameters=parameters,
-            lines=(kernel.span, None),
-            static_shared=0,
-            block_dim=program.block_dim,
-            python_name=kernel.name,
-        )
-
-    def build_options(self, asked, capabilities, source):
-        return ("fast",) if "fast" in asked.fastmath else ()
+        return TinyDriver(device, Native() if native is None else native)
 
     def natives(self, value):
         return (value.context, value.device) if isinstance(value, Queue) else (value, self._records[0].native)

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from rich.table import Table
 
-from portagpu.backends.registry import diagnose
+from portagpu.backends.survey import diagnose
 from portagpu.bench.records.files import save
 from portagpu.bench.records.run import Run
 from portagpu.cli import cli, quickstart

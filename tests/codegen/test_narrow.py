@@ -9,7 +9,7 @@ import numpy as np
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.device.ideal_device import IDEAL
-from portagpu.dispatch.lowering import lower_kernel
+from portagpu.dispatch.code.lowering import lower_kernel
 from portagpu.dtypes import FLOAT32, INT32
 from portagpu.ir.types import ArrayType, Layout, Scalar
 

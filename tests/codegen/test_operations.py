@@ -9,7 +9,7 @@ import pytest
 from portagpu import cuda
 from portagpu.backends import registry
 from portagpu.device.ideal_device import IDEAL
-from portagpu.dispatch.lowering import lower_kernel
+from portagpu.dispatch.code.lowering import lower_kernel
 from portagpu.dtypes import FLOAT32
 from portagpu.ir.nodes import Assign, Operation, Store, Var
 from portagpu.ir.operations import INSTRUCTIONS, OPERATIONS, PER_THREAD
@@ -32,7 +32,7 @@ def test_opencl_renders_each_that_a_pass_leaves_and_no_other():
     passes = {each.name for each in PIPELINE}
     taken_away = {name for name, one in table.items() if one.taken_away_by}
     assert {table[name].taken_away_by for name in taken_away} <= passes
-    assert OPENCL.operations == table.keys() - taken_away
+    assert OPENCL.language.operations == table.keys() - taken_away
 
 
 def test_sycl_renders_each_but_those_of_some_makers_hardware():
@@ -41,7 +41,7 @@ def test_sycl_renders_each_but_those_of_some_makers_hardware():
         f"warp_{name}" for name in ("active", "all", "any", "ballot", "eq", "match_all", "match_any", "shfl", "sync")
     }
     units = {name for name in table if name.startswith(("cluster_", "mfma", "wmma", "mad_"))}
-    assert table - registry.named("sycl").operations == native | units | {
+    assert table - registry.named("sycl").language.operations == native | units | {
         "map_shared_rank",
         "nanosleep",
         "shared_address",

@@ -12,7 +12,7 @@ from portagpu import cuda, errors
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.backends.registry import named
 from portagpu.device.ideal_device import IDEAL
-from portagpu.dispatch.lowering import lower_kernel
+from portagpu.dispatch.code.lowering import lower_kernel
 from portagpu.dtypes import FLOAT32
 from portagpu.ir.types import PYINT, ArrayType, Layout, Scalar
 from portagpu.runtime.programs.launch import locate

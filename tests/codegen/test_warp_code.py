@@ -9,7 +9,7 @@ import pytest
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.backends.opencl.inline_ptx import from_ptx
-from portagpu.dispatch.lowering import lower_kernel
+from portagpu.dispatch.code.lowering import lower_kernel
 from portagpu.dtypes import FLOAT16, FLOAT32, FLOAT64
 from portagpu.errors import MissingCapabilityError
 from portagpu.ir.types import ArrayType, Layout, Scalar

@@ -11,7 +11,7 @@ import pytest
 
 from portagpu.device import DeviceRecord, DeviceType
 from portagpu.settings import Settings
-from tools.profiles import CPU
+from tools.reference.profiles import CPU
 
 
 @pytest.fixture

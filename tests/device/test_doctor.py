@@ -16,7 +16,7 @@ from portagpu.backends.opencl.drivers import search
 from portagpu.backends.opencl.drivers.check import PlatformInfo
 from portagpu.backends.opencl.drivers.records import DriverRecord, DriverSource, DriverState, too_late
 from portagpu.backends.opencl.drivers.register import Registration
-from portagpu.backends.registry import diagnose
+from portagpu.backends.survey import diagnose
 from portagpu.cli.devices import devices_command
 from portagpu.cli.doctor import doctor_command, show
 from portagpu.device import DeviceRecord, DeviceType, all_devices, devices, registry, sources

@@ -20,6 +20,7 @@ from portagpu.backends.opencl.probing.workbench import ContextLostError, Workben
 from portagpu.device import DeviceRecord, devices, working_devices
 from portagpu.settings import Settings
 
+pytestmark = pytest.mark.opencl
 _EVERY = pytest.mark.parametrize("record", working_devices(), ids=lambda record: f"{record.index}-{record.platform}")
 
 

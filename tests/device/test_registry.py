@@ -88,6 +88,7 @@ def test_no_device_at_all() -> None:
 
 
 def _with(monkeypatch: pytest.MonkeyPatch, records: tuple[DeviceRecord, ...]) -> None:
+    monkeypatch.setenv("PORTAGPU_BACKEND", "opencl")
     monkeypatch.setattr(registry, "_devices", {"opencl": records})
 
 
@@ -131,12 +132,14 @@ def test_keys_tell_drivers_apart(make_device: MakeDevice) -> None:
     assert one.key != make_device(0, "D", platform="P", driver_version="2").key
 
 
+@pytest.mark.opencl
 @_EVERY
 def test_a_device_of_a_users_context_is_recognised(record: DeviceRecord) -> None:
     context = cl.Context([record.cl_device])
     assert record_for(context.devices[0]) is record
 
 
+@pytest.mark.opencl
 @_EVERY
 def test_a_device_that_only_the_user_knows_has_its_parents_abilities(
     record: DeviceRecord, monkeypatch: pytest.MonkeyPatch

@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 
 from portagpu import cuda, errors, package_stamp
-from portagpu.dispatch import code_cache, definition
+from portagpu.dispatch.code import cache as code_cache
+from portagpu.dispatch.code import lowering, requests
 from portagpu.ir.types import ConstantType
 from portagpu.settings import Settings
 
@@ -68,13 +69,13 @@ def context(device, tmp_path, monkeypatch):
 def lowered(monkeypatch):
     """The names of functions that are lowered from here on."""
     names: list[str] = []
-    lower_kernel = definition.lower_kernel
+    lower_kernel = lowering.lower_kernel
 
     def spy(source, *args, **options):
         names.append(source.name)
         return lower_kernel(source, *args, **options)
 
-    monkeypatch.setattr(definition, "lower_kernel", spy)
+    monkeypatch.setattr(lowering, "lower_kernel", spy)
     return names
 
 
@@ -325,13 +326,13 @@ def test_keys_hold_everything_that_code_depends_on(context):
     keys = set()
     for given, options in options_of(context):
         kernel = cuda.jit(cache=True, **options)(nothing)
-        keys.add(code_cache._start(kernel, code_cache.Request(**given)).text)
+        keys.add(code_cache._start(kernel, requests.Request(**given)).text)
     assert len(keys) == len(list(options_of(context)))
     kernel = cuda.jit(cache=True, max_registers=32, opt=False)(nothing)  # the driver's concern
     caps = context.capabilities
     other = {name: getattr(caps, name) * 2 + 1 for name in code_cache._AMOUNTS}  # a CPU's may be those of the moment
     for found in (caps, dataclasses.replace(caps, **other)):
-        assert code_cache._start(kernel, code_cache.Request(context.backend, (), found)).text in keys
+        assert code_cache._start(kernel, requests.Request(context.backend, (), found)).text in keys
 
 
 @pytest.mark.parametrize("name", sorted(code_cache._AMOUNTS))
@@ -508,7 +509,9 @@ def test_files_may_move(program):
 
 
 def test_inspection_is_the_same(program, capsys):
-    inspection = cuda.current_context().backend.inspection  # what was compiled, which needs no further lowering
+    inspection = (
+        cuda.current_context().backend.language.inspection
+    )  # what was compiled, which needs no further lowering
     text = """
     from portagpu import cuda
 
@@ -575,13 +578,13 @@ def test_grids_that_wait_for_themselves(program):
 
 COUNTED = """
 import sys
-from portagpu.dispatch import definition
+from portagpu.dispatch.code import lowering
 lowered = []
-lower_kernel = definition.lower_kernel
+lower_kernel = lowering.lower_kernel
 def spy(source, *args, **options):
     lowered.append(source.name)
     return lower_kernel(source, *args, **options)
-definition.lower_kernel = spy
+lowering.lower_kernel = spy
 import numpy as np
 from portagpu import cuda
 """
@@ -700,7 +703,7 @@ def test_offline_compilations_are_kept(tmp_path, lowered, monkeypatch):
     settings = dataclasses.replace(Settings.from_environment(), cache_dir=tmp_path, disk_cache=True)
     kernel = cuda.jit(cache=True)(nothing)
     context = cuda.current_context()
-    request = code_cache.Request(context.backend, (), context.capabilities)
+    request = requests.Request(context.backend, (), context.capabilities)
     first = code_cache.code_for(kernel, request, settings)
     assert code_cache.code_for(cuda.jit(cache=True)(nothing), request, settings) == first
     assert lowered == ["nothing"]

@@ -19,7 +19,7 @@ import portagpu
 from portagpu import cuda
 from portagpu.cuda import float32, float64, int64, void
 from portagpu.device.capabilities import DeviceType
-from portagpu.dispatch.options import JitOptions
+from portagpu.dispatch.code.options import JitOptions
 from portagpu.errors import (
     ArgumentTypeError,
     MissingCapabilityError,
@@ -183,7 +183,7 @@ def test_assembly_where_the_driver_has_some(device):
 
 
 def test_options_that_mean_nothing_are_logged(device, caplog):
-    caplog.set_level(logging.DEBUG, "portagpu.dispatch.options")
+    caplog.set_level(logging.DEBUG, "portagpu.dispatch.code.options")
     options = {
         "lto": True,
         "lineinfo": True,

@@ -177,9 +177,9 @@ def test_shared_memory_of_each_configuration(device):
 
 def test_streams_of_repeated_launches(device):
     x = zeros()
-    streams = [cuda.stream(), 0, cuda.stream()]
+    streams = [cuda.stream(), 0, cuda.stream(), 0]  # the default one is between two that nothing else orders
     for n in range(12):
-        add[1, 8, streams[n % 3]](x, 1)
+        add[1, 8, streams[n % 4]](x, 1)
     np.testing.assert_array_equal(x.copy_to_host(), 12)
     closed = cuda.stream()
     add[1, 8, closed](x, 1)

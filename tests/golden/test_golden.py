@@ -14,12 +14,12 @@ import pytest
 from portagpu import cuda
 from portagpu.backends import registry
 from portagpu.device.capabilities import DeviceType
-from portagpu.dispatch.lowering import lower_kernel
-from portagpu.dtypes import BFLOAT16, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT32, UINT32
+from portagpu.dispatch.code.lowering import lower_kernel
+from portagpu.dtypes import BFLOAT16, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT16, INT32, UINT32
 from portagpu.ir.types import PYFLOAT, PYINT, ArrayType, ConstantType, Layout, Scalar, TupleType
 from portagpu.ir.verify import verify
 from portagpu.types.record_layout import Record
-from tools.profiles import CPU
+from tools.reference.profiles import CPU
 
 HERE = Path(__file__).parent
 UPDATE = os.environ.get("PORTAGPU_UPDATE_GOLDEN") == "1"
@@ -130,12 +130,26 @@ CASES = {
         golden_kernels.numbers,
         (array(COMPLEX64, 1), array(FLOAT16, 1), array(BFLOAT16, 1), array(FLOAT32, 1), array(INT32, 1)),
     ),
+    "subgroup_products": lambda: (
+        golden_kernels.subgroup_products,
+        (array(INT16, 1), array(FLOAT32, 1), array(FLOAT32, 1)),
+    ),
     "effects": lambda: (golden_kernels.effects, (array(UINT32, 1), array(FLOAT32, 1), array(FLOAT32, 1))),
 }
 
 
-# of what one more kernel needs
-HALVES = {"fp16": True, "fp16_functions": True, "extensions": frozenset({"cl_khr_fp64", "cl_khr_fp16"})}
+# of what some kernels need
+FURTHER = {
+    "numbers": {"fp16": True, "fp16_functions": True, "extensions": frozenset({"cl_khr_fp64", "cl_khr_fp16"})},
+    "subgroup_products": {
+        "subgroups": True,
+        "subgroup_size": 16,
+        "subgroup_sizes": (16, 32),
+        "required_subgroup_size": True,
+        "subgroup_block_io": True,
+        "matrix_units": ("subgroup", "subgroup_tfloat32"),
+    },
+}
 
 
 @pytest.mark.parametrize(("backend", "ending"), [("opencl", "cl"), ("sycl", "cpp")])
@@ -143,10 +157,11 @@ HALVES = {"fp16": True, "fp16_functions": True, "extensions": frozenset({"cl_khr
 @pytest.mark.parametrize("name", CASES)
 def test_generated_code(name, wide, backend, ending):
     kernel, types = CASES[name]()
-    capabilities = replace(CAPABILITIES, **HALVES) if name == "numbers" else CAPABILITIES
+    capabilities = replace(CAPABILITIES, **FURTHER.get(name, {}))
     program = lower_kernel(kernel.source, types, capabilities, wide_index=wide)
     verify(program)
-    found = registry.named(backend).render(program, capabilities).source
+    size = kernel.options.subgroup_size
+    found = registry.named(backend).render(program, capabilities, subgroup_size=size).source
     path = HERE / f"{name}{'_wide' if wide else ''}.{ending}"
     if UPDATE:
         path.write_text(found, encoding="utf-8")

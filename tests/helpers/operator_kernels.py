@@ -64,7 +64,6 @@ def fill(out, value):
 @cuda.jit
 def total(x, out):
     """out[0] = sum of x, by one thread."""
-    found = out[0] * 0
+    out[0] = 0  # not 0 * out[0]: new memory may hold NaN
     for i in range(x.size):
-        found += x[i]
-    out[0] = found
+        out[0] += x[i]

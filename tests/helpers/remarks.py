@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from portagpu import cuda
 from portagpu.device.ideal_device import IDEAL
-from portagpu.dispatch.type_names import argument_type
+from portagpu.dispatch.arguments.type_names import argument_type
 
 FLOATS = cuda.float32[::1]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from portagpu.backends.sycl import shim_build
 from portagpu.backends.sycl.drivers.installed import find_runtime
-from portagpu.backends.sycl.handles import SyclContext
+from portagpu.backends.sycl.handles import Queue, SyclContext
 from portagpu.backends.sycl.identity import listed
 from portagpu.backends.sycl.library import library
 
@@ -61,8 +61,17 @@ def hold(queue):
     return lambda: gates.open_gate(event)
 
 
+def _native(device):
+    return next(one.device for one in listed(library()) if one.name == device.native)
+
+
+def new_queue(context, device):
+    """A queue of a context's."""
+    loaded, native = library(), _native(device)
+    return Queue(loaded, loaded.made(loaded.pg_queue(context.address, native.address, 0)), context)
+
+
 def new_context(device):
     """A context of the back end's for a device, which no other library has."""
-    loaded = library()
-    native = next(one.device for one in listed(loaded) if one.name == device.native)
+    loaded, native = library(), _native(device)
     return SyclContext(loaded, loaded.made(loaded.pg_copy_context(_library().new_context(native.address))))

@@ -10,6 +10,7 @@ import jax.numpy as jnp  # noqa: E402
 from operator_kernels import axpy, axpy_backward  # noqa: E402
 
 import portagpu.jax  # noqa: E402
+from portagpu import cuda  # noqa: E402
 from portagpu.backends.registry import registered  # noqa: E402
 
 pytestmark = [
@@ -39,6 +40,24 @@ def test_order_with_the_work_of_xla():
     def steps(x):
         for _ in range(10):
             x = add(1.0, x + 1, x * 0)
+        return x
+
+    assert (steps(jnp.zeros(1 << 22)) == 10).all()
+
+
+@portagpu.jax.op(outputs={"out": "x"})
+def by_way_of_ours(x, out):
+    between = cuda.device_array(x.shape, x.dtype)  # in the default stream, which is in order with XLA's
+    between.copy_to_device(x)
+    axpy.forall(x.size)(1.0, between, between, between)
+    out.copy_to_device(between)
+
+
+def test_order_with_the_default_stream():
+    @jax.jit
+    def steps(x):
+        for _ in range(10):
+            x = by_way_of_ours(x + 1) / 2
         return x
 
     assert (steps(jnp.zeros(1 << 22)) == 10).all()

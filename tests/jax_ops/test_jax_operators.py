@@ -14,7 +14,7 @@ from operator_kernels import axpy, axpy_backward, fill, fused_multiply, multiply
 
 import portagpu.jax  # noqa: E402
 from portagpu import cuda  # noqa: E402
-from portagpu.errors import NoGradientError, OperatorError  # noqa: E402
+from portagpu.errors import DTypeError, GraphError, NoGradientError, OperatorError  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("_on_the_cpu")
 
@@ -224,3 +224,35 @@ def test_errors_in_functions_become_jax_s(device):
     with pytest.raises(jax.errors.JaxRuntimeError, match="something else"):
         jax.block_until_ready(fails(x))
     np.testing.assert_array_equal(add(1.0, x, x), 2)
+
+
+@pytest.mark.parametrize("dtype", ["float8_e5m2", "int4", "uint4", "key"])
+def test_dtypes_that_kernels_do_not_have(dtype):
+    """XLA knows them by numbers, which would say little."""
+    value = jax.random.key(0) if dtype == "key" else jnp.zeros(3, dtype)
+    with pytest.raises(DTypeError, match=r"`x` is of dtype .*, which kernels do not have") as caught:
+        times(value, jnp.zeros(3))
+    assert "astype" in caught.value.hint
+
+    @portagpu.jax.op(outputs={"out": lambda x: jax.ShapeDtypeStruct(x.shape, jnp.int4)})
+    def narrow(x, out):
+        pass
+
+    with pytest.raises(DTypeError, match="`out` is of dtype int4"):
+        narrow(jnp.zeros(3))
+
+
+def test_shapes_of_results():
+    @portagpu.jax.op(outputs={"out": lambda x: jax.ShapeDtypeStruct((x.size - 4,), x.dtype)})
+    def shorter(x, out):
+        pass
+
+    with pytest.raises(OperatorError, match=r"the output 'out' has the shape \(-1,\)") as caught:
+        shorter(jnp.zeros(3))
+    assert caught.value.hint
+
+
+def test_graphs_refuse_operators_on_the_host():
+    with pytest.raises(GraphError, match="cannot be part of a graph") as caught, cuda.graph():
+        times(jnp.ones(8000), jnp.ones(8000)).block_until_ready()
+    assert caught.value.span.filename == __file__

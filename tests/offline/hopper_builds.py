@@ -14,7 +14,7 @@ from portagpu.backends.opencl import architecture_ptx
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.device.ideal_device import IDEAL
-from portagpu.dispatch import arguments
+from portagpu.dispatch.arguments import conversion
 from portagpu.dispatch.launcher import Configured
 from portagpu.ir.types import ConstantType
 
@@ -75,7 +75,7 @@ def generated(kernel, given, threads):
     """What is generated of a kernel for these arguments and blocks of so many threads."""
     names, fixed = kernel.source.parameters, kernel.source.constexpr
     types = tuple(
-        ConstantType(a) if n in fixed else arguments.argument_type(a, alias=False)
+        ConstantType(a) if n in fixed else conversion.argument_type(a, alias=False)
         for n, a in zip(names, given, strict=True)
     )
     return generate(kernel.lowered(types, HOPPER, block=(threads, 1, 1)), HOPPER)

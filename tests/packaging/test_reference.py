@@ -11,15 +11,16 @@ import pytest
 
 from portagpu import cuda
 from portagpu.dialect.names import Intrinsic, Namespace, VectorMaker
-from tools import not_portable, original_names, reference
+from tools import not_portable
 from tools.documents import DOCS
-from tools.lowered import lower
 from tools.not_portable_cases import GROUPS
-from tools.profiles import CPU, PROFILES, PTX, SUBGROUPS
-from tools.samples import cell, lowerings, samples
+from tools.reference import original_names, pages
+from tools.reference.lowered import lower
+from tools.reference.profiles import CPU, PROFILES, PTX, SUBGROUPS
+from tools.reference.samples import cell, lowerings, samples
 
 CASES = [case for cases in GROUPS.values() for case in cases]
-CALLED = [n for n in reference.names() if reference.described(n).parameters is not None]
+CALLED = [n for n in pages.names() if pages.described(n).parameters is not None]
 HOST = {n: getattr(cuda, n) for n in cuda.__all__}
 for _name in ("random", "devicearray", "args"):
     _module = importlib.import_module(f"portagpu.cuda.{_name}")
@@ -61,8 +62,8 @@ def test_libdevice_is_here():
 @pytest.mark.parametrize("name", CALLED)
 def test_signatures_are_what_the_compiler_takes(name):
     """The documented parameters, by keyword, are accepted; the message about another one names the same."""
-    meaning = reference.described(name)
-    if reference.section_of(name) == reference.HARDWARE:  # fragments and barriers: tests/kernels has their calls
+    meaning = pages.described(name)
+    if pages.section_of(name) == pages.HARDWARE:  # fragments and barriers: tests/kernels has their calls
         error = lower(f"cuda.{name}(nonsense=1)", (), {}, CPU).error
         assert error is not None and error.hint is not None
         assert _said(error.hint) == ", ".join(p.partition(":")[0] for p in meaning.parameters or ())
@@ -103,7 +104,7 @@ def test_lowerings_differ_where_devices_do():
 
 
 def _of(name):
-    return lowerings(name, reference.described(name))
+    return lowerings(name, pages.described(name))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -124,9 +125,9 @@ def test_names_of_kernels_have_help_of_their_own():
         assert inspect.getdoc(value), name
         if isinstance(value, Intrinsic | VectorMaker | Namespace):
             assert value.__doc__ not in common, name
-    for name in reference.names():
+    for name in pages.names():
         text = Intrinsic(name).__doc__
-        assert text.startswith(reference.described(name).signature(f"cuda.{name}")), name
+        assert text.startswith(pages.described(name).signature(f"cuda.{name}")), name
     assert Intrinsic("nothing").__doc__ == Intrinsic.__doc__
 
 

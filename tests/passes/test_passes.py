@@ -10,7 +10,7 @@ import pytest
 from portagpu import cuda
 from portagpu.backends.opencl.inline_ptx import from_ptx
 from portagpu.device.ideal_device import IDEAL
-from portagpu.dispatch.lowering import lower_kernel
+from portagpu.dispatch.code.lowering import lower_kernel
 from portagpu.dtypes import FLOAT16, FLOAT32, INT32
 from portagpu.errors import LaunchConfigError, UnsupportedSyntaxError
 from portagpu.frontend.specialise import specialise

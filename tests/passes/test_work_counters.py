@@ -11,7 +11,7 @@ import pytest
 from portagpu import cuda
 from portagpu.backends.opencl.inline_ptx import from_ptx
 from portagpu.device.ideal_device import IDEAL
-from portagpu.dispatch.lowering import lower_kernel
+from portagpu.dispatch.code.lowering import lower_kernel
 from portagpu.dtypes import FLOAT32, INT32
 from portagpu.errors import UncountedWorkError
 from portagpu.frontend.specialise import specialise
@@ -21,9 +21,9 @@ from portagpu.ir.text import function_text
 from portagpu.ir.types import ArrayType, Layout, Scalar
 from portagpu.ir.verify import verify
 from portagpu.ir.walk import all_statements
-from portagpu.passes.counting import counting
+from portagpu.passes.counts.counting import counting
+from portagpu.passes.counts.work_counters import work_counters
 from portagpu.passes.pipeline import PIPELINE
-from portagpu.passes.work_counters import work_counters
 
 FLOATS, INTEGERS = (ArrayType(Scalar(d), 1, Layout.C) for d in (FLOAT32, INT32))
 PLAIN = dataclasses.replace(IDEAL, **from_ptx(False))

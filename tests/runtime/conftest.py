@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from loaded_kernels import load_kernels
 from own_contexts import native_context
 
 from portagpu.runtime.execution.context import Context
+
+
+@pytest.fixture(autouse=True)
+def _kernels_are_loaded(request):
+    load_kernels(request)
 
 
 @pytest.fixture

@@ -76,6 +76,28 @@ def test_products_of_theirs_are_theirs(queue):
     np.testing.assert_array_equal(dpnp.asnumpy(out), a @ b)
 
 
+def test_products_of_views_are_made_again(queue, monkeypatch):
+    import dpnp
+
+    from portagpu.blas import borrowed
+
+    generator = np.random.default_rng(6)
+    a, b = (generator.integers(-4, 5, shape).astype("f4") for shape in ((32, 50), (50, 20)))
+    left, right = (cuda.as_cuda_array(dpnp.asarray(x, sycl_queue=queue)) for x in (a, b))
+    out = cuda.as_cuda_array(dpnp.zeros((32, 20), dtype="f4", sycl_queue=queue))
+    ours = cuda.device_array((32, 20), np.float32)
+    for recorded in (False, False, True):
+        if recorded:
+            monkeypatch.setattr(borrowed, "first", None)  # which makes calls that no recording has
+        assert portagpu.matmul(left, right, out=out) is out
+        portagpu.matmul(left[::2], right, out=out[:16])
+        found = portagpu.matmul(left, right)
+        np.testing.assert_array_equal(found.copy_to_host(), a @ b)
+        np.testing.assert_array_equal(out.copy_to_host(), np.concatenate([(a @ b)[::2], (a @ b)[16:]]))
+    assert portagpu.matmul(left, cuda.to_device(b), out=ours) is ours
+    np.testing.assert_array_equal(ours.copy_to_host(), a @ b)
+
+
 def test_memory_is_shared_both_ways(queue):
     import dpnp
     import dpnp.tensor as tensor

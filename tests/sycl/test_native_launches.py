@@ -6,8 +6,10 @@ import pytest
 from sycl_devices import WORKING, needs_sycl
 
 from portagpu import cuda
+from portagpu.backends.registry import named
 from portagpu.bench.launching import calls, native_calls
 from portagpu.bench.suites.launch import KERNELS
+from portagpu.device.registry import devices
 
 pytestmark = needs_sycl
 DEVICES = WORKING
@@ -26,5 +28,5 @@ def test_dpctl_launches_the_same_kernel(device, text):
 
 def test_peers_are_those_of_the_back_end(device):
     assert native_calls.bindings_for(device) is None
-    opencl = cuda.gpus[0].record
+    opencl = next(record for record in devices(source=named("opencl")) if record.works)
     assert native_calls.dpctl_for(opencl) is None and native_calls.bindings_for(opencl) is None

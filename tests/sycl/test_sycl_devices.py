@@ -7,13 +7,14 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from sycl_devices import WORKING, needs_dpnp, needs_sycl
 
-from portagpu import cuda, errors
+from portagpu import cuda, errors, notices
 from portagpu.backends import registry
 from portagpu.backends.sycl import discovery, doctor, shim_build, survey
 from portagpu.backends.sycl.drivers import installed
@@ -55,31 +56,73 @@ def fake(tmp_path):
     return SyclRuntime(library=folder / "libsycl.so.9", headers=headers)
 
 
-def test_a_cache_that_cannot_be_written(fake, tmp_path, monkeypatch):
-    monkeypatch.setattr(shim_build, "_compiled", lambda _: b"library")
+@pytest.fixture
+def unwritable(settings, tmp_path, monkeypatch):
+    """Settings whose cache folder is a file, in a process that has told nothing yet."""
+    monkeypatch.setattr(notices, "_told", set())
+    monkeypatch.setattr(shim_build, "_temporary", {})
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(errors.BuildError, match="cannot be kept in") as caught:
-        shim_build.shim_library(fake, tmp_path / "file")
-    assert "PORTAGPU_CACHE_DIR" in caught.value.hint
+    return dataclasses.replace(settings, cache_dir=tmp_path / "file", warnings=True)
 
 
-def test_without_a_compiler(fake, tmp_path, monkeypatch):
+def test_a_cache_that_cannot_be_written(fake, unwritable, monkeypatch):
+    """The library is compiled once, to a temporary folder, and one warning says why."""
+    compiled = []
+    monkeypatch.setattr(shim_build, "_compiled", lambda _: compiled.append(1) or b"library")
+    with pytest.warns(errors.PortaGPUWarning, match="cannot be kept in .*PORTAGPU_CACHE_DIR"):
+        found = shim_build.shim_library(fake, unwritable)
+    assert found.read_bytes() == b"library" and not found.is_relative_to(unwritable.cache_dir)
+    assert shim_build.shim_library(fake, unwritable) == found and compiled == [1]
+
+
+def test_a_library_that_can_be_written_nowhere(fake, unwritable, monkeypatch):
+    monkeypatch.setattr(shim_build, "_compiled", lambda _: b"library")
+    monkeypatch.setattr(tempfile, "tempdir", str(unwritable.cache_dir))
+    with pytest.raises(errors.BuildError, match="kept nowhere") as caught:
+        shim_build.shim_library(fake, unwritable)
+    assert "PORTAGPU_CACHE_DIR" in caught.value.hint and "TMPDIR" in caught.value.hint
+
+
+def test_a_survey_that_cannot_be_written_is_made_once(fake, unwritable, monkeypatch):
+    runs = []
+
+    def run(settings, arguments, folder, log):
+        runs.append(1)
+        Path(arguments[1]).write_text(json.dumps({"devices": []}))
+        return 0
+
+    monkeypatch.setattr(survey, "_run", run)
+    assert all(survey.surveyed(fake, unwritable, fresh=fresh).problem is None for fresh in (False, False, True, False))
+    assert len(runs) == 2
+
+
+@needs_sycl
+@pytest.mark.thorough
+def test_kernels_run_without_a_cache(run, tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    program = "from checks import check; check('sycl:cpu'); print('fine')"
+    said = run(program, PORTAGPU_CACHE_DIR=str(tmp_path / "file"), TMPDIR=str(tmp_path), PORTAGPU_BACKEND="sycl")
+    assert said.strip() == "fine"
+    assert not list(tmp_path.glob("portagpu-*"))  # it tidies up
+
+
+def test_without_a_compiler(fake, settings, monkeypatch):
     monkeypatch.setattr(shim_build, "find_compiler", lambda: None)
     with pytest.raises(errors.MissingCompilerError, match="needs a C\\+\\+ compiler") as caught:
-        shim_build.shim_library(fake, tmp_path)
+        shim_build.shim_library(fake, settings)
     assert "apt install g++" in caught.value.hint
 
 
-def test_without_headers(fake, tmp_path):
+def test_without_headers(fake, settings):
     with pytest.raises(errors.MissingCompilerError, match="no headers"):
-        shim_build.shim_library(dataclasses.replace(fake, headers=None), tmp_path)
+        shim_build.shim_library(dataclasses.replace(fake, headers=None), settings)
 
 
-def test_a_compiler_that_refuses(fake, tmp_path):
+def test_a_compiler_that_refuses(fake, settings):
     if shim_build.find_compiler() is None:
         pytest.skip("there is no C++ compiler")
     with pytest.raises(errors.BuildError, match="does not compile") as caught:
-        shim_build.shim_library(fake, tmp_path)
+        shim_build.shim_library(fake, settings)
     assert "sycl" in caught.value.log
 
 

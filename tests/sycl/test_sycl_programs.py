@@ -9,10 +9,10 @@ import pytest
 from sycl_devices import WORKING, needs_sycl
 
 from portagpu import cuda, errors
-from portagpu.backends.base import LaunchSizes
+from portagpu.backends.launches import LaunchSizes
 from portagpu.backends.sycl import programs
 from portagpu.backends.sycl.options import driver_options, options_for, sycl_options
-from portagpu.dispatch.options import JitOptions
+from portagpu.dispatch.code.options import JitOptions
 from portagpu.runtime.execution.context import Context
 from portagpu.settings import Settings
 
@@ -62,7 +62,7 @@ def test_errors_have_the_compilers_words(driver, apart):
 
 
 def test_no_binary_is_no_program(driver):
-    with pytest.raises(driver.backend.errors):
+    with pytest.raises(driver.errors):
         driver.load(b"something else", ())
 
 

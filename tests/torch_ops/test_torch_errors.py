@@ -127,3 +127,45 @@ def test_errors_of_kernels_are_those_of_kernels(device):
         kernel_errors(torch.ones(3))
     with pytest.raises(ArgumentTypeError):
         kernel_errors(torch.ones(3, 3))
+
+
+@pytest.mark.parametrize("wrong", [None, 1, 2.0, int])
+def test_names_of_what_changes(wrong):
+    with pytest.raises(OperatorError, match=r"`mutates` is an? .*, not names") as caught:
+        portagpu.torch.op("portagpu_tests::changes", outputs={"out": "x"}, mutates=wrong)(nothing)
+    assert "mutates='x'" in caught.value.hint
+    with pytest.raises(OperatorError, match="`mutates` names 'out', which is no input") as caught:
+        portagpu.torch.op("portagpu_tests::changes", outputs={"out": "x"}, mutates="out")(nothing)
+    assert "did you mean" not in caught.value.hint
+
+
+@pytest.mark.parametrize("make", [lambda x: x[:], lambda x: x.view(-1), lambda x: x.T])
+def test_results_that_are_views_of_inputs(make):
+    viewing = portagpu.torch.op("portagpu_tests::viewing", outputs={"out": make})(nothing)
+    with pytest.raises(OperatorError, match="portagpu_tests::viewing: a result shares its memory") as caught:
+        viewing(torch.zeros(3, 3))
+    assert "new_empty" in caught.value.hint
+
+
+def test_nested_tensors():
+    made = portagpu.torch.op("portagpu_tests::nested", outputs={"out": "x"})(nothing)
+    with pytest.warns(UserWarning, match="nested"):
+        ragged = torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)])
+    with pytest.raises(OperatorError, match="Could not run 'portagpu_tests::nested'") as caught:
+        made(ragged)
+    assert "\n" not in caught.value.message and "dense tensors" in caught.value.hint
+
+
+def test_batches_of_nothing():
+    one = portagpu.torch.op("portagpu_tests::batched", outputs={"out": lambda x, y: x.new_empty(2, *x.shape)})
+    several = portagpu.torch.op("portagpu_tests::batched_both", outputs={"out": "x", "last": lambda y: y.new_empty(7)})
+
+    def first(x, y, out):
+        pass
+
+    def both(x, y, out, last):
+        pass
+
+    x, y = torch.zeros(0, 3, 4), torch.zeros(5, 0, 6)
+    assert torch.vmap(one(first), in_dims=(0, 1))(x, y).shape == (0, 2, 3, 4)
+    assert [t.shape for t in torch.vmap(several(both), in_dims=(0, 1))(x, y)] == [(0, 3, 4), (0, 7)]

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from portagpu.dispatch.options import JitKeywords, JitOptions
+from portagpu.dispatch.code.options import JitKeywords, JitOptions
 from portagpu.errors import UnknownOptionError
 from tools import stubs
 

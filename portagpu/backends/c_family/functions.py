@@ -16,7 +16,7 @@ from portagpu.ir.analysis.memory_order import communicates
 from portagpu.ir.analysis.spin_loops import waiting_loop
 from portagpu.ir.program import Function, MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.types import Pointer, Space, Vector
-from portagpu.passes.nested_loops import has_diverging_nest
+from portagpu.passes.barriers.nested_loops import has_diverging_nest
 from portagpu.source import Span
 
 

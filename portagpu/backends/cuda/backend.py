@@ -1,4 +1,4 @@
-"""CUDA as a back end; see `portagpu.backends.base`.
+"""CUDA as a back end; see `portagpu.backends.backend`.
 
 Programs are rendered as for OpenCL and compiled by the OpenCL driver of the same card; what it makes of them runs under
 CUDA's driver, on memory and streams that torch, CuPy, JAX and others share.
@@ -11,25 +11,35 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from portagpu.backends.base import Backend, CompilerOptions, Driver, ForeignArray
-from portagpu.backends.cuda import cards, driver_errors
-from portagpu.backends.cuda.arrays import CudaArray, Found, described, identity_of, ordinal_of, pointer_of, reader_of
+from portagpu.backends.backend import Backend
+from portagpu.backends.cuda import announcement, cards, driver_errors
+from portagpu.backends.cuda.arrays import (
+    LIVES,
+    CudaArray,
+    Found,
+    described,
+    identifier_of,
+    identity_of,
+    ordinal_of,
+    pointer_of,
+    reader_of,
+    room_at,
+)
 from portagpu.backends.cuda.driver import CudaDriver
 from portagpu.backends.cuda.handles import Queue, stream_at
 from portagpu.backends.cuda.library import CudaError
 from portagpu.backends.cuda.memory import Memory
-from portagpu.backends.cuda.primary import Primary, primary
+from portagpu.backends.cuda.primary import PROMISED, Primary, primary, primary_of
+from portagpu.backends.driver import Driver
+from portagpu.backends.foreign import ForeignArray
+from portagpu.backends.languages import KernelLanguage
 from portagpu.backends.opencl import rates
-from portagpu.backends.opencl.codegen.generate import generate
-from portagpu.backends.opencl.codegen.lowerings import RENDERED
 from portagpu.backends.opencl.options import SPILL_REMARKS, options_for
-from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
 from portagpu.device.rates import Rates
 from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import Discovery, UnusedDriver
-from portagpu.errors import ArgumentTypeError, PortaGPUError
-from portagpu.ir.program import Program
+from portagpu.errors import ArgumentTypeError
 from portagpu.settings import Settings
 
 _ALIGNMENT = 512  # bytes: where memory is taken to begin, so that offsets tell how elements are aligned
@@ -38,11 +48,12 @@ _ALIGNMENT = 512  # bytes: where memory is taken to begin, so that offsets tell 
 class Cuda(Backend):
     """Cards of CUDA, through its driver API."""
 
-    name = cards.NAME
-    title = "CUDA"
-    to_install = cards.TO_INSTALL
-    operations: ClassVar[frozenset[str]] = RENDERED
-    errors: ClassVar[tuple[type[Exception], ...]] = (CudaError,)
+    name = announcement.NAME
+    title = announcement.TITLE
+    to_install = announcement.TO_INSTALL
+    errors: ClassVar[tuple[type[Exception], ...]] = CudaDriver.errors
+    translated = staticmethod(driver_errors.translated)
+    build_options = staticmethod(options_for)
     queue_types: ClassVar[tuple[type, ...]] = (Queue,)
     array_types: ClassVar[tuple[type, ...]] = (CudaArray,)
     memory_types: ClassVar[tuple[type, ...]] = (Memory,)
@@ -66,28 +77,14 @@ class Cuda(Backend):
             context = native if isinstance(native, Primary) else primary(device.native)
         except CudaError as error:
             raise self.translated(error, name=device.name, memory=None, is_alive=lambda: True) from error
-        return CudaDriver(self, device, context)
+        return CudaDriver(device, context)
 
-    def translated(
-        self, error: Exception, *, name: str, memory: int | None, is_alive: Callable[[], bool]
-    ) -> PortaGPUError:
-        """The typed error for one of the driver's."""
-        return driver_errors.translated(error, name=name, memory=memory, is_alive=is_alive)
+    @property
+    def language(self) -> KernelLanguage:
+        """OpenCL C; its code generator is loaded for code that is not kept."""
+        from portagpu.backends.opencl.kernel_language import OPENCL_C
 
-    def render(
-        self,
-        program: Program,
-        capabilities: Capabilities,
-        *,
-        static_dynamic_shared: int = 0,
-        subgroup_size: int | None = None,
-    ) -> KernelSource:
-        """OpenCL C of a program."""
-        return generate(program, capabilities, static_dynamic_shared=static_dynamic_shared, subgroup_size=subgroup_size)
-
-    def build_options(self, asked: CompilerOptions, capabilities: Capabilities, source: str) -> tuple[str, ...]:
-        """Options of OpenCL's compiler; `portagpu.backends.cuda.kernels` reads what CUDA's must know from them."""
-        return options_for(asked, capabilities, source)
+        return OPENCL_C
 
     def spill_remarks(self, capabilities: Capabilities) -> tuple[str, ...]:
         """As OpenCL's."""
@@ -118,12 +115,12 @@ class Cuda(Backend):
         return int(device)
 
     def queue_at(self, address: Any) -> Any:
-        """The stream with a handle of CUDA's, on the card that is current."""
+        """The stream with a handle of CUDA's; a default stream is the current card's."""
         if type(address) is not int or address < 0:
             raise ArgumentTypeError(
                 f"external_stream takes a stream's handle, not {address!r}", hint="pass stream.cuda_stream, or its like"
             )
-        return stream_at(primary(0), address)
+        return stream_at(primary_of(address), address, PROMISED)
 
     def parts(self, array: Any) -> ForeignArray:
         """What another library's array on a card consists of."""
@@ -138,14 +135,33 @@ class Cuda(Backend):
         """As quickly as the array's library tells."""
         return identity_of(value)
 
-    def described(self, desc: Any) -> ForeignArray | None:
+    def identifier(self, kind: type) -> Callable[[Any], Hashable | None]:
+        """Of the reader of the type."""
+        return identifier_of(kind) or self.identity
+
+    def described(self, desc: Any, stream: int | None = None) -> ForeignArray | None:
         """Of memory of a card."""
-        return None if ordinal_of(pointer_of(desc)) is None else _parts(desc, described(desc))
+        if ordinal_of(pointer_of(desc)) is None:
+            return None
+        found = described(desc)
+        return _parts(desc, found if stream is None else found._replace(stream=stream, keeper=LIVES))
+
+    def room_at(self, address: int) -> int | None:
+        """Of memory of a card."""
+        return room_at(address)
 
     def empty_like(self, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """A new array of the array's library, on its card; None where its arrays cannot be written."""
         reader = reader_of(array)
         return None if reader is None else reader.empty(array, shape, dtype)
+
+    def maker(
+        self, like: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> Callable[[Any], tuple[Any, Hashable | None]]:
+        """Of the reader of the array's library."""
+        reader = reader_of(like)
+        made = None if reader is None else reader.maker(like, shape, dtype)
+        return made or super().maker(like, shape, dtype)
 
 
 def _read(array: Any) -> Found:
@@ -162,3 +178,6 @@ def _parts(array: Any, found: Found) -> ForeignArray:
     memory = Memory(begin, address + lying.above - begin, (array, found.keeper))
     queue = stream_at(primary(found.ordinal), found.stream, found.keeper)
     return ForeignArray(memory, address - begin, lying.shape, lying.strides, lying.dtype, queue, found.readonly, lying)
+
+
+BACKEND = Cuda()

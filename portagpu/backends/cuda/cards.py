@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from portagpu.backends.cuda import library as cu
+from portagpu.backends.cuda.announcement import NAME
 from portagpu.backends.cuda.library import CudaError, Library
-from portagpu.backends.opencl import discovery
+from portagpu.backends.opencl.announcement import NAME as OPENCL
 from portagpu.backends.opencl.intermediate import pci_address
 from portagpu.device import sources
 from portagpu.device.capabilities import Capabilities
@@ -19,8 +20,6 @@ from portagpu.device.sources import Discovery
 from portagpu.errors import DeviceSelectionError
 from portagpu.settings import Settings
 
-NAME = "cuda"
-TO_INSTALL = "the driver of a card of CUDA's brings libcuda.so.1 and libnvidia-opencl.so.1, and both are needed"
 _CLUSTER, _WITH_CLUSTERS = 8, (9, 10)  # blocks that every such card runs together; compute capabilities
 _SHARED_OPTIN, _GRID_X, _GRID_Y = 97, 5, 6  # device attributes
 _opencl: dict[int, DeviceRecord] = {}  # by CUDA's numbers
@@ -42,7 +41,7 @@ def find(settings: Settings, *, fresh: bool, renumber: bool) -> Discovery:
     """List the cards; none where there is no driver of CUDA."""
     if not cu.is_there():
         return Discovery(records=())
-    source = sources.named(discovery.NAME)
+    source = sources.named(OPENCL)
     if fresh or renumber:
         known = discover(settings, source=source, fresh=fresh, renumber=renumber)
     else:

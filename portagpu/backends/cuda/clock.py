@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ctypes
 import time
+from contextlib import AbstractContextManager
 from typing import Protocol
 
-from portagpu.backends.cuda.library import Library
+from portagpu.backends.cuda.library import LEGACY_STREAM, Library
 
 _APART = 0.25  # seconds between two points
 
@@ -21,6 +22,10 @@ class EventSource(Protocol):
 
     library: Library
 
+    @property
+    def relaxed(self) -> AbstractContextManager[None]:
+        """What is called inside breaks no capture of another library's."""
+
     def take_event(self, *, timed: bool) -> int:
         """A handle of an event that nobody uses."""
 
@@ -29,6 +34,9 @@ class EventSource(Protocol):
 
     def query_event(self, handle: int) -> int:
         """The code that tells whether it is done."""
+
+    def is_capturing(self, stream: int) -> bool:
+        """Whether what is recorded in a stream becomes part of a graph."""
 
 
 class Point:
@@ -60,9 +68,10 @@ class Point:
     def time_of(self, event: int) -> float:
         """When an event that knows its time was done, in nanoseconds of the clock; waits for it."""
         library, passed = self._primary.library, ctypes.c_float()
-        for handle in (self.handle, event):
-            library.EventSynchronize(handle)
-        library.EventElapsedTime(ctypes.byref(passed), self.handle, event)
+        with self._primary.relaxed:
+            for handle in (self.handle, event):
+                library.EventSynchronize(handle)
+            library.EventElapsedTime(ctypes.byref(passed), self.handle, event)
         return self.time() + passed.value * 1e6
 
     @property
@@ -90,5 +99,7 @@ class Clock:
         if latest is None or time.monotonic() - latest.made > _APART:
             if latest is not None and latest.is_done:
                 latest.time()  # lets go of the points before it
+            if self._primary.is_capturing(stream):  # a point of a graph is at no time
+                stream = LEGACY_STREAM
             latest = self._latest = Point(self._primary, stream, latest)
         return latest

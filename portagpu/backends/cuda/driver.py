@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from portagpu.backends.base import Allocator, Backend, Built, Driver, Enqueue, HostBytes, HostRange, Strided
 from portagpu.backends.cuda import dlpack
 from portagpu.backends.cuda import library as cu
 from portagpu.backends.cuda.compiling import compiled
 from portagpu.backends.cuda.graphs import Graph
 from portagpu.backends.cuda.handles import Event, Queue, stream_at
 from portagpu.backends.cuda.kernels import Kernel, LocalMemory, Program, enqueue_on
+from portagpu.backends.cuda.library import CudaError
 from portagpu.backends.cuda.memory import Block, Heap, Memory, PageLocked, Part, address_of
 from portagpu.backends.cuda.primary import Primary
+from portagpu.backends.driver import Built, Driver, HostRange
+from portagpu.backends.handles import Allocator, HostBytes, Strided
+from portagpu.backends.launches import Enqueue
 from portagpu.backends.opencl.copying import strided_copy
 from portagpu.device.record import DeviceRecord
-from portagpu.errors import DriverError, MemoryNotSharedError
+from portagpu.errors import MemoryNotSharedError
 from portagpu.package_stamp import package_stamp
 
 _NO_ORDER = -1  # a consumer's stream, in DLPack, that waits for nothing
 
 
 class CudaDriver(Driver):
-    """See `portagpu.backends.base.Driver`. Queues are streams, memory is addresses that CUDA's libraries share."""
+    """See `portagpu.backends.driver.Driver`. Queues are streams, memory is addresses that CUDA's libraries share."""
 
+    errors: ClassVar[tuple[type[Exception], ...]] = (CudaError,)
     always_measures = True
     knows_addresses = shares_addresses = True
 
-    def __init__(self, backend: Backend, device: DeviceRecord, primary: Primary) -> None:
+    def __init__(self, device: DeviceRecord, primary: Primary) -> None:
         assert device.capabilities is not None
-        self.backend, self.device = backend, device
+        self.device = device
         self._ordinal: int = device.native
         self._primary: Primary = primary
         self._native: Primary | None = primary
@@ -73,9 +77,14 @@ class CudaDriver(Driver):
         return Event(queue)
 
     def barrier(self, queue: Any, ends: Sequence[Any]) -> None:
-        """Have the stream wait for events."""
+        """Have the stream wait for events. What is in a graph of another library's waits for nothing outside it, nor
+        does anything wait for it: whoever runs the graph does."""
+        if queue.is_captured:
+            return
         with self._primary:
             for end in ends:
+                if end.is_captured:
+                    continue
                 self._library.StreamWaitEvent(queue.handle, end.handle, 0)
 
     def is_done(self, event: Any) -> bool:
@@ -88,8 +97,6 @@ class CudaDriver(Driver):
 
     def end_time(self, event: Any) -> float:
         """Nanoseconds of the card's clock."""
-        if event.clock is None:
-            raise DriverError("the event does not measure time", hint="make events with timing=True")
         with self._primary:
             return float(event.clock.time_of(event.handle))
 
@@ -191,6 +198,10 @@ class CudaDriver(Driver):
     def host_range(self, memory: Any) -> HostRange | None:
         """The memory's address: host and cards have one space of addresses."""
         return HostRange(memory.address)
+
+    def alias(self, memory: Any) -> Any:
+        """An address alone."""
+        return Memory(memory.address, memory.size)
 
     def pointer(self, memory: Any) -> int | None:
         """The memory's address. From now on others may use it in streams that nobody here knows."""

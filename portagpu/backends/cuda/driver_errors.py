@@ -14,7 +14,7 @@ _RESOURCES = 701  # of a launch: too many threads for the registers, or too much
 
 
 def translated(error: Any, *, name: str, memory: int | None, is_alive: Callable[[], bool]) -> PortaGPUError:
-    """The typed error for a `CudaError`; see `portagpu.backends.base.Backend.translated`."""
+    """The typed error for a `CudaError`; see `portagpu.backends.backend.Backend.translated`."""
     if error.code == OUT_OF_MEMORY:
         free = "" if memory is None else f" of {memory} bytes"
         return OutOfMemoryError(

@@ -15,6 +15,8 @@ _RELAXED = 2  # a mode of captures: what finalisers and other threads do meanwhi
 class _Captured:
     """The queue whose commands become a graph. It is not among the context's queues: nobody may ask how far it is."""
 
+    is_captured = False  # by nobody else
+
     def __init__(self, handle: int) -> None:
         self.handle = handle
 

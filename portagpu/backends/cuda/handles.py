@@ -8,19 +8,18 @@ from collections.abc import Callable
 from typing import Any
 
 from portagpu.backends.cuda.clock import Point
-from portagpu.backends.cuda.library import LEGACY_STREAM, NOT_READY, CudaError
+from portagpu.backends.cuda.library import LEGACY_STREAM, SUCCESS, CudaError
 from portagpu.backends.cuda.primary import Primary
-
-_APART = 1  # a flag of streams: the runtime sees to their order with the default stream, as with others
 
 
 class Queue:
-    """A stream of the card's primary context. ``owner``: of a stream that another library made, what keeps it.
+    """A stream of the card's primary context. ``owner``: of a stream that another library made, what keeps it; None
+    where nobody does.
 
     ``wrapped`` is for the runtime: what it has around the queue.
     """
 
-    __slots__ = ("__weakref__", "_calls", "_working", "handle", "owner", "primary", "wrapped")
+    __slots__ = ("__weakref__", "_calls", "_working", "handle", "is_own", "owner", "primary", "wrapped")
 
     def __init__(self, primary: Primary, handle: int | None = None, owner: Any = None) -> None:
         """``handle``: of a stream that there is; None for a new one."""
@@ -28,9 +27,20 @@ class Queue:
         self.wrapped: Any = None
         self._calls: deque[tuple[Event, Callable[[int], None]]] = deque()
         self._working = threading.Lock()
+        self.is_own = handle is None
         with primary:
-            self.handle = primary.library.handle("StreamCreate", _APART) if handle is None else handle
-        primary.know(self, own=handle is None)
+            self.handle = primary.take_stream() if handle is None else handle
+        primary.know(self)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the stream lives as long as the queue."""
+        return self.is_own or self.owner is not None or self.handle == LEGACY_STREAM
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether another library makes a graph of what is enqueued."""
+        return not self.is_own and self.primary.is_capturing(self.handle)
 
     def flush(self) -> None:
         """Nothing: CUDA starts what it is given."""
@@ -39,11 +49,7 @@ class Queue:
         """Wait for the stream."""
         with self.primary:
             self.primary.library.StreamSynchronize(self.handle)
-
-    @property
-    def is_apart(self) -> bool:
-        """Whether it is another stream than the default one, and has work."""
-        return self.handle != LEGACY_STREAM and self.primary.query_stream(self.handle) == NOT_READY
+        self.primary.settle()
 
     def call_after(self, event: Event, function: Callable[[int], None]) -> None:
         """Have a thread call ``function(status)`` once the event is done, in the order in which this was asked for.
@@ -72,32 +78,65 @@ class Queue:
             function(status)
 
 
-class Event:
-    """A point in a queue; ``clock``: of one that knows its time (``timed``), from where it is measured."""
+class Mark:
+    """A point in a stream, after all that it has by now; it knows no time."""
 
-    __slots__ = ("__weakref__", "clock", "handle", "primary", "queue")
+    __slots__ = ("__weakref__", "handle", "primary")
 
-    def __init__(self, queue: Queue, *, timed: bool = True) -> None:
-        primary = queue.primary
-        self.primary, self.queue = primary, queue
+    def __init__(self, primary: Primary, stream: int) -> None:
+        self.primary = primary
         with primary:
-            self.clock: Point | None = primary.clock.at(queue.handle) if timed else None
-            self.handle = primary.take_event(timed=timed)
-            primary.library.EventRecord(self.handle, queue.handle)
+            self.handle = primary.take_event(timed=False)
+            primary.library.EventRecord(self.handle, stream)
 
     def wait(self) -> None:
-        """Wait until the command is done."""
+        """Wait until the card has come to it."""
         with self.primary:
-            self.primary.library.EventSynchronize(self.handle)
+            self.primary.wait_event(self.handle)
 
     def code(self) -> int:
-        """0 when it is done, `library.NOT_READY` before, else the error."""
+        """0 when the card has come to it, `library.NOT_READY` before, else the error."""
         with self.primary:
             return self.primary.query_event(self.handle)
 
     def __del__(self) -> None:
         if hasattr(self, "handle"):
-            self.primary.give_event(self.handle, timed=self.clock is not None)
+            self.primary.give_event(self.handle, timed=False)
+
+
+class Event:
+    """A command's end in a queue; ``clock``: from where its time is measured.
+
+    A command that another library captures counts as done: it runs whenever its graph does, and nobody can wait.
+    """
+
+    __slots__ = ("__weakref__", "clock", "handle", "is_captured", "primary", "queue")
+
+    def __init__(self, queue: Queue) -> None:
+        primary = queue.primary
+        self.primary, self.queue, self.is_captured = primary, queue, queue.is_captured
+        with primary:
+            self.clock: Point = primary.clock.at(queue.handle)
+            self.handle = primary.take_event(timed=True)
+            primary.library.EventRecord(self.handle, queue.handle)
+
+    def wait(self) -> None:
+        """Wait until the command is done."""
+        if self.is_captured:
+            return
+        with self.primary:
+            self.primary.wait_event(self.handle)
+
+    def code(self) -> int:
+        """0 when it is done, `library.NOT_READY` before, else the error."""
+        if self.is_captured:
+            return SUCCESS
+        with self.primary:
+            return self.primary.query_event(self.handle)
+
+    def __del__(self) -> None:
+        if hasattr(self, "handle"):
+            self.primary.give_event(self.handle, timed=True)
 
 
 def stream_at(primary: Primary, handle: int, owner: Any = None) -> Queue:

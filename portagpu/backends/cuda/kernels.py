@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portagpu.backends.base import Enqueue, LaunchSizes
 from portagpu.backends.cuda import library as cu
 from portagpu.backends.cuda.handles import Queue
 from portagpu.backends.cuda.library import CudaError, LaunchAttribute, LaunchConfig
 from portagpu.backends.cuda.primary import Primary
 from portagpu.backends.cuda.ptx import Entry, entries
+from portagpu.backends.launches import Enqueue, LaunchSizes
 from portagpu.errors import BuildError
 
 _MAX_REGISTERS, _INFO_LOG, _INFO_SIZE, _ERROR_LOG, _ERROR_SIZE, _LEVEL, _VERBOSE = 0, 3, 4, 5, 6, 7, 12  # of the JIT
@@ -75,7 +75,7 @@ class Program:
 
     def __del__(self) -> None:
         if hasattr(self, "handle"):
-            self.primary.forget("ModuleUnload", self.handle)
+            self.primary.leave("ModuleUnload", self.handle)
 
 
 class Kernel:

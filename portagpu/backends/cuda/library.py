@@ -21,7 +21,9 @@ _P, _INT, _UINT, _SIZE, _CHARS = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, c
 _LIBRARIES = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "libcuda.so")
 
 SUCCESS, OUT_OF_MEMORY, INVALID_CONTEXT, NOT_READY = 0, 2, 201, 600
+_TOO_OLD = -1  # no code of CUDA's
 LEGACY_STREAM = 1  # the handle of the default stream that waits for others, also where 0 means another one
+PER_THREAD_STREAM = 2  # the largest handle that every context has
 BLOCKING_SYNC, DISABLE_TIMING = 1, 2  # of events: who waits does not spin; they know no times
 CLUSTER_DIMENSION, PROGRAMMATIC_STREAM_SERIALIZATION = 4, 6  # launch attributes
 
@@ -32,6 +34,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "cuDeviceGetAttribute": (_P, _INT, _INT),
     "cuDevicePrimaryCtxRetain": (_P, _INT),
     "cuCtxGetCurrent": (_P,),
+    "cuCtxGetDevice": (_P,),
     "cuCtxSetCurrent": (_P,),
     "cuCtxPushCurrent_v2": (_P,),
     "cuCtxPopCurrent_v2": (_P,),
@@ -39,6 +42,9 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "cuStreamDestroy_v2": (_P,),
     "cuStreamSynchronize": (_P,),
     "cuStreamQuery": (_P,),
+    "cuStreamGetCtx": (_P, _P),
+    "cuStreamIsCapturing": (_P, _P),
+    "cuThreadExchangeStreamCaptureMode": (_P,),
     "cuStreamWaitEvent": (_P, _P, _UINT),
     "cuStreamBeginCapture_v2": (_P, _INT),
     "cuStreamEndCapture": (_P, _P),
@@ -53,6 +59,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "cuEventSynchronize": (_P,),
     "cuEventElapsedTime": (_P, _P, _P),
     "cuMemAlloc_v2": (_P, _SIZE),
+    "cuMemGetAddressRange_v2": (_P, _P, _SIZE),
     "cuMemFree_v2": (_P,),
     "cuMemHostAlloc": (_P, _SIZE, _UINT),
     "cuMemFreeHost": (_P,),
@@ -111,6 +118,12 @@ class Library:
         getattr(self, name)(ctypes.byref(made), *arguments)
         return made.value or 0
 
+    def handle_of(self, name: str, owner: int) -> int:
+        """What a function hands out through its second argument."""
+        made = _P()
+        getattr(self, name)(owner, ctypes.byref(made))
+        return made.value or 0
+
     def number(self, name: str, *arguments: Any) -> int:
         """The int that a function writes through its first argument."""
         made = _INT()
@@ -130,9 +143,14 @@ def _loaded() -> ctypes.CDLL | None:
 
 @cache
 def _started(process: int) -> Library | int:
-    """The library, or the code with which it does not start; a forked child has none of its parent's."""
+    """The library, or the code with which it does not start, `_TOO_OLD` where it lacks functions.
+
+    A forked child has none of its parent's.
+    """
     loaded = _loaded()
     assert loaded is not None
+    if not all(hasattr(loaded, name) for name in _FUNCTIONS):
+        return _TOO_OLD
     library = Library(loaded)
     try:
         library.Init(0)
@@ -149,6 +167,11 @@ def library() -> Library:
             hint="install the card's driver, which brings libcuda.so.1; PORTAGPU_BACKEND=opencl runs without it",
         )
     found = _started(os.getpid())
+    if found == _TOO_OLD:
+        raise NoDeviceError(
+            "the card's driver is older than CUDA 11.8, whose functions the back end `cuda` calls",
+            hint="install driver 520 or later; PORTAGPU_BACKEND=opencl runs with older ones",
+        )
     if isinstance(found, int):
         raise NoDeviceError(
             f"CUDA's driver does not start: {_name_of(found)} ({found})",

@@ -1,7 +1,8 @@
 """Memory of a card: addresses. Arrays' memory comes from a heap, which gives what was released to later arrays.
 
 Memory that was released may still be in use by what queues were given. What uses it next comes after what is in the
-default stream; while another stream works, it goes to nobody before all of them have done what they have by then.
+default stream; while another stream works, it goes to nobody before all of them have done what they have by then. The
+driver gets memory back while no stream works: it would wait, and finalisers must not.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.backends.base import HostBytes
 from portagpu.backends.cuda import library as cu
-from portagpu.backends.cuda.handles import Event
+from portagpu.backends.cuda.handles import Mark
 from portagpu.backends.cuda.library import CudaError
 from portagpu.backends.cuda.primary import Primary
+from portagpu.backends.handles import HostBytes
 
 _UNIT = 512  # bytes: what allocations are multiples of, so that they are aligned as CUDA's are
 _STEPS = 8  # sizes of blocks between two powers of two
@@ -58,14 +59,15 @@ class Part(Memory):
 
 
 class Block(Memory):
-    """Memory of a heap. ``exported``: another library has its address, and may use it in streams that nobody knows."""
+    """Memory of a heap. ``exported``: another library has its address, and may use it in streams that nobody knows;
+    ``recorded``: it was made while another library captured a stream, and belongs to the graph, which may run again."""
 
-    __slots__ = ("_heap", "exported", "room")
+    __slots__ = ("_heap", "exported", "recorded", "room")
 
     def __init__(self, heap: Heap, address: int, size: int, room: int) -> None:
         super().__init__(address, size)
         self._heap: Heap | None = heap
-        self.room, self.exported = room, False
+        self.room, self.exported, self.recorded = room, False, False
 
     def release(self) -> None:
         """Give the memory back to the heap."""
@@ -87,7 +89,7 @@ class Heap:
         self._primary = primary
         self._most_held = total // _HELD_SHARE
         self._free: dict[int, list[int]] = {}  # addresses by the size of their block
-        self._waiting: deque[tuple[list[Event], int, int]] = deque()  # events, address, size
+        self._waiting: deque[tuple[list[Mark], int, int]] = deque()  # events, address, size
         self._used: dict[int, int] = {}  # bytes by address
 
     @property
@@ -103,6 +105,7 @@ class Heap:
     def allocate(self, nbytes: int) -> Block:
         """A block. Raises `CudaError` where there is no memory."""
         room = _room(nbytes)
+        self._primary.settle()
         self._settle()
         free = self._free.get(room)
         try:
@@ -112,7 +115,9 @@ class Heap:
         if not address:
             address = self._awaited(room) or self._new(room)
         self._used[address] = room
-        return Block(self, address, max(nbytes, 1), room)
+        block = Block(self, address, max(nbytes, 1), room)
+        block.recorded = self._primary.captures()
+        return block
 
     allocate_apart = allocate
 
@@ -120,33 +125,40 @@ class Heap:
         """Nothing: the heap knows the queues, and waits for all."""
 
     def free_held(self) -> None:
-        """Give what is kept to the driver."""
+        """Give what is kept to the driver, once no stream has work."""
         self._settle()
-        with self._primary:
-            for addresses in list(self._free.values()):
-                while addresses:
-                    try:
-                        address = addresses.pop()
-                    except IndexError:
-                        break
-                    self._primary.library.MemFree_v2(address)
+        for room, addresses in list(self._free.items()):
+            while addresses:
+                try:
+                    address = addresses.pop()
+                except IndexError:  # a finaliser was faster
+                    break
+                self._primary.leave("MemFree_v2", address, room)
 
     def give(self, block: Block) -> None:
-        """Take a block back. For finalisers: raises nothing."""
-        self._used.pop(block.address, None)
-        if self._primary.is_over:
+        """Take a block back. For finalisers: raises nothing, waits for nothing."""
+        if self._primary.is_over or block.recorded:
             return
-        if block.exported or self._held_bytes() + block.room > self._most_held:
-            self._primary.forget("MemFree_v2", block.address)  # which waits for everything that uses it
+        self._used.pop(block.address, None)
+        is_shared = block.exported or self._primary.has_unkept
+        if is_shared or self._held_bytes() + block.room > self._most_held:
+            self._primary.leave("MemFree_v2", block.address, block.room)
             return
         try:
-            ends = [Event(queue, timed=False) for queue in self._primary.queues() if queue.is_apart]
+            ends = [Mark(self._primary, stream) for stream in self._primary.working()]
         except CudaError:
             return  # the context is lost, and the memory with it
         if ends:
             self._waiting.append((ends, block.address, block.room))
         else:
             self._free.setdefault(block.room, []).append(block.address)
+
+    def __del__(self) -> None:
+        for room, addresses in self._free.items():
+            for address in addresses:
+                self._primary.leave("MemFree_v2", address, room)
+        for _, address, room in self._waiting:
+            self._primary.leave("MemFree_v2", address, room)
 
     def _held_bytes(self) -> int:
         free = sum(room * len(addresses) for room, addresses in list(self._free.items()))
@@ -178,18 +190,16 @@ class Heap:
         return alike[0][1]
 
     def _new(self, room: int) -> int:
-        library = self._primary.library
-        with self._primary:
-            try:
-                return library.handle("MemAlloc_v2", room)
-            except CudaError as error:
-                if error.code != cu.OUT_OF_MEMORY:
-                    raise
-            for ends, _, _ in list(self._waiting):
-                for end in ends:
-                    end.wait()
-            self.free_held()
-            return library.handle("MemAlloc_v2", room)
+        try:
+            return self._primary.memory("MemAlloc_v2", room)
+        except CudaError as error:
+            if error.code != cu.OUT_OF_MEMORY:
+                raise
+        for ends, _, _ in list(self._waiting):
+            for end in ends:
+                end.wait()
+        self.free_held()
+        return self._primary.memory("MemAlloc_v2", room)
 
 
 def _room(nbytes: int) -> int:
@@ -202,11 +212,10 @@ class PageLocked:
     """Page-locked memory of the host, as an array's base."""
 
     def __init__(self, primary: Primary, nbytes: int) -> None:
-        self._primary = primary
-        with primary:
-            self._address = primary.library.handle("MemHostAlloc", max(nbytes, 1), 0)
+        self._primary, self._size = primary, max(nbytes, 1)
+        self._address = primary.memory("MemHostAlloc", self._size, 0)
         self.__array_interface__ = {
-            "shape": (max(nbytes, 1),),
+            "shape": (self._size,),
             "typestr": "|u1",
             "data": (self._address, False),
             "version": 3,
@@ -214,7 +223,7 @@ class PageLocked:
 
     def __del__(self) -> None:
         if hasattr(self, "_address"):
-            self._primary.forget("MemFreeHost", self._address)
+            self._primary.leave("MemFreeHost", self._address, self._size)
 
     def array(self) -> HostBytes:
         """The memory as bytes, which keep it."""

@@ -1,40 +1,41 @@
-"""OpenCL as a back end; see `portagpu.backends.base`."""
+"""OpenCL as a back end; see `portagpu.backends.backend`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar
 
 import pyopencl as cl
 import pyopencl.array
 
-from portagpu.backends.base import Backend, CompilerOptions, Driver, ForeignArray, Strided
+from portagpu.backends.backend import Backend
 from portagpu.backends.diagnosis import DriverReport
+from portagpu.backends.driver import Driver
+from portagpu.backends.foreign import ForeignArray
+from portagpu.backends.handles import Strided
+from portagpu.backends.languages import KernelLanguage
 from portagpu.backends.offline import Compiled, CompilerVersion, OfflineTarget
-from portagpu.backends.opencl import discovery, driver_errors, rates
-from portagpu.backends.opencl.codegen.generate import generate
-from portagpu.backends.opencl.codegen.lowerings import RENDERED
+from portagpu.backends.opencl import announcement, discovery, driver_errors, rates
 from portagpu.backends.opencl.driver import OpenCLDriver
-from portagpu.backends.opencl.handles import queue_at
+from portagpu.backends.opencl.handles import key_of, queue_at
 from portagpu.backends.opencl.options import SPILL_REMARKS, options_for
-from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
 from portagpu.device.rates import Rates
 from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import Discovery, UnusedDriver
-from portagpu.errors import ArgumentTypeError, PortaGPUError
-from portagpu.ir.program import Program
+from portagpu.errors import ArgumentTypeError
 from portagpu.settings import Settings
 
 
 class OpenCL(Backend):
     """Devices of all OpenCL drivers, through PyOpenCL."""
 
-    name = discovery.NAME
-    title = "OpenCL"
-    to_install = "pip install 'portagpu[cpu]' brings a CPU driver"
-    operations: ClassVar[frozenset[str]] = RENDERED
-    errors: ClassVar[tuple[type[Exception], ...]] = (cl.Error,)
+    name = announcement.NAME
+    title = announcement.TITLE
+    to_install = announcement.TO_INSTALL
+    errors: ClassVar[tuple[type[Exception], ...]] = OpenCLDriver.errors
+    translated = staticmethod(driver_errors.translated)
+    build_options = staticmethod(options_for)
     queue_types: ClassVar[tuple[type, ...]] = (cl.CommandQueue,)
     array_types: ClassVar[tuple[type, ...]] = (pyopencl.array.Array,)
     memory_types: ClassVar[tuple[type, ...]] = (cl.MemoryObject,)
@@ -59,28 +60,14 @@ class OpenCL(Backend):
                 native = cl.Context([device.native])
             except cl.Error as error:
                 raise self.translated(error, name="the device", memory=None, is_alive=lambda: True) from error
-        return OpenCLDriver(self, device, native)
+        return OpenCLDriver(device, native)
 
-    def translated(
-        self, error: Exception, *, name: str, memory: int | None, is_alive: Callable[[], bool]
-    ) -> PortaGPUError:
-        """The typed error for one of PyOpenCL."""
-        return driver_errors.translated(error, name=name, memory=memory, is_alive=is_alive)
+    @property
+    def language(self) -> KernelLanguage:
+        """OpenCL C; its code generator is loaded for code that is not kept."""
+        from portagpu.backends.opencl.kernel_language import OPENCL_C
 
-    def render(
-        self,
-        program: Program,
-        capabilities: Capabilities,
-        *,
-        static_dynamic_shared: int = 0,
-        subgroup_size: int | None = None,
-    ) -> KernelSource:
-        """OpenCL C of a program."""
-        return generate(program, capabilities, static_dynamic_shared=static_dynamic_shared, subgroup_size=subgroup_size)
-
-    def build_options(self, asked: CompilerOptions, capabilities: Capabilities, source: str) -> tuple[str, ...]:
-        """Options of OpenCL's compilers."""
-        return options_for(asked, capabilities, source)
+        return OPENCL_C
 
     def spill_remarks(self, capabilities: Capabilities) -> tuple[str, ...]:
         """An option of one vendor's compiler."""
@@ -137,7 +124,7 @@ class OpenCL(Backend):
 
     def key_of(self, native: Any, device: Any) -> Hashable:
         """The addresses of context and device."""
-        return native.int_ptr, device.int_ptr
+        return key_of(native, device)
 
     def check_queue(self, queue: Any) -> None:
         """Raise `ArgumentTypeError` for an out-of-order queue."""
@@ -160,3 +147,6 @@ class OpenCL(Backend):
         return pyopencl.array.Array(
             queue, view.shape, view.dtype, data=view.buffer, offset=view.offset, strides=view.strides
         )
+
+
+BACKEND = OpenCL()

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.backends.base import Driver, LaunchSizes, Strided
+from portagpu.backends.driver import Driver
+from portagpu.backends.handles import Strided
+from portagpu.backends.launches import LaunchSizes
 from portagpu.backends.opencl.codegen.rendering import render
 from portagpu.device.capabilities import Capabilities, DeviceType
 

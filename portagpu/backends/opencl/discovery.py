@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyopencl as cl
 
+from portagpu.backends.opencl.announcement import NAME
 from portagpu.backends.opencl.drivers.records import DriverRecord, DriverState
 from portagpu.backends.opencl.drivers.register import register_drivers
 from portagpu.backends.opencl.identity import DeviceIdentity, all_cl_devices, identity_of
@@ -19,7 +20,6 @@ from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import Discovery
 from portagpu.settings import Settings
 
-NAME = "opencl"
 _logger = logging.getLogger(__name__)
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyopencl as cl
 
-from portagpu.backends.base import Allocator, Backend, Built, Driver, Enqueue, HostBytes, HostRange, Strided
+from portagpu.backends.driver import Built, Driver, HostRange
+from portagpu.backends.handles import Allocator, HostBytes, Strided
+from portagpu.backends.launches import Enqueue
 from portagpu.backends.opencl import memory, programs
 from portagpu.backends.opencl.copying import strided_copy
 from portagpu.backends.opencl.enqueue import copy_on, enqueue_on, enqueue_with_event
+from portagpu.backends.opencl.handles import key_of
 from portagpu.device.capabilities import DeviceType
 from portagpu.device.record import DeviceRecord
 from portagpu.errors import DriverError
@@ -22,14 +25,16 @@ _PROFILING: Mapping[bool, Any] = {False: 0, True: cl.command_queue_properties.PR
 
 
 class OpenCLDriver(Driver):
-    """See `portagpu.backends.base.Driver`. Handles are PyOpenCL's objects."""
+    """See `portagpu.backends.driver.Driver`. Handles are PyOpenCL's objects."""
 
-    def __init__(self, backend: Backend, device: DeviceRecord, context: cl.Context) -> None:
+    errors: ClassVar[tuple[type[Exception], ...]] = (cl.Error,)
+
+    def __init__(self, device: DeviceRecord, context: cl.Context) -> None:
         assert device.capabilities is not None
-        self.backend, self.device = backend, device
+        self.device = device
         self._context: Any = context
         self._native_device: cl.Device = device.native
-        self._key = backend.key_of(context, device.native)
+        self._key = key_of(context, device.native)
         self._is_cpu = device.capabilities.device_type is DeviceType.CPU
         self._enqueue = enqueue_on(device.capabilities)
         self._copy = copy_on(device.capabilities)

@@ -14,7 +14,7 @@ _PERHAPS_LOST = frozenset({-14, -36, -34})  # a failed wait, a bad queue, a bad 
 
 
 def translated(error: Any, *, name: str, memory: int | None, is_alive: Callable[[], bool]) -> PortaGPUError:
-    """The typed error for an error of PyOpenCL; see `portagpu.backends.base.Backend.translated`."""
+    """The typed error for an error of PyOpenCL; see `portagpu.backends.backend.Backend.translated`."""
     code = getattr(error, "code", None)
     routine = getattr(error, "routine", "") or "the driver"
     if code == _FAULT or (code in (*_PERHAPS_LOST, _OUT_OF_RESOURCES) and not is_alive()):

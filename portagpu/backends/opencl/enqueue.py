@@ -16,7 +16,7 @@ from typing import Any
 import pyopencl as cl
 from pyopencl import _cl
 
-from portagpu.backends.base import Enqueue, LaunchSizes
+from portagpu.backends.launches import Enqueue, LaunchSizes
 from portagpu.device.capabilities import Capabilities, DeviceType
 
 _POINTER, _COUNT = ctypes.c_void_p, ctypes.c_uint32

@@ -1,11 +1,11 @@
-"""Checks of an address that is said to be a driver's object, without following it blindly."""
+"""OpenCL's objects by their addresses: what tells them apart, and checks of an address that is said to be one's."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import struct
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,11 @@ import pyopencl as cl
 from portagpu.errors import ArgumentTypeError
 
 _WORD = struct.Struct("P")
+
+
+def key_of(context: cl.Context, device: cl.Device) -> Hashable:
+    """The addresses of a native context and its device; see `portagpu.backends.driver.Driver.key`."""
+    return context.int_ptr, device.int_ptr
 
 
 def queue_at(address: Any) -> cl.CommandQueue:

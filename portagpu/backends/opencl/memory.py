@@ -9,7 +9,8 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.tools
 
-from portagpu.backends.base import HostBytes, HostRange
+from portagpu.backends.driver import HostRange
+from portagpu.backends.handles import HostBytes
 
 _BYTE = np.dtype(np.uint8)
 _LEAST = 16  # bytes: drivers refuse buffers of none

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from portagpu.backends.base import CompilerOptions
+from portagpu.backends.compilers import CompilerOptions
 from portagpu.device.capabilities import Capabilities
 
 SPILL_REMARKS = ("-cl-nv-verbose",)  # has a compiler say how many registers a kernel keeps in memory

@@ -10,7 +10,7 @@ from typing import Any
 import pyopencl as cl
 from pyopencl import _cl
 
-from portagpu.backends.base import Built
+from portagpu.backends.driver import Built
 from portagpu.backends.opencl import architecture_ptx
 from portagpu.backends.opencl.builder import CompilerDied, NoBuilder, build_apart
 from portagpu.backends.opencl.declarations import NO_HEADER, NO_TYPES, with_own_declarations
@@ -33,7 +33,7 @@ def compiled(
     *,
     apart: bool,
 ) -> Built:
-    """Compile a program; see `portagpu.backends.base.Driver.compile`."""
+    """Compile a program; see `portagpu.backends.driver.Driver.compile`."""
     if apart:
         found = _compiled_apart(context, device, source, options, remarks)
         if found is not None:

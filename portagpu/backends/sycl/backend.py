@@ -1,50 +1,49 @@
-"""SYCL as a back end; see `portagpu.backends.base`. The run time is loaded when the first of its devices is opened."""
+"""SYCL as a back end; see `portagpu.backends.backend`.
+
+The run time is loaded when the first of its devices is opened.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from portagpu.backends.base import Backend, CompilerOptions, Driver, ForeignArray, Strided
+from portagpu.backends.backend import Backend
 from portagpu.backends.diagnosis import DriverReport
-from portagpu.backends.source import KernelSource
-from portagpu.backends.sycl import discovery, dpctl_objects, driver_errors
-from portagpu.backends.sycl.codegen.flags import FLAGS
-from portagpu.backends.sycl.codegen.generate import generate
-from portagpu.backends.sycl.codegen.lowerings import RENDERED
+from portagpu.backends.driver import Driver
+from portagpu.backends.foreign import ForeignArray
+from portagpu.backends.handles import Strided
+from portagpu.backends.languages import KernelLanguage
+from portagpu.backends.sycl import announcement, discovery, dpctl_objects, driver_errors
 from portagpu.backends.sycl.driver import SyclDriver
-from portagpu.backends.sycl.drivers.installed import INSTALL
 from portagpu.backends.sycl.handles import Device, Handle, Queue, SyclContext, known_queue
 from portagpu.backends.sycl.identity import DeviceName, listed
 from portagpu.backends.sycl.library import Library, SyclError, library
 from portagpu.backends.sycl.memory import Memory
 from portagpu.backends.sycl.options import options_for
-from portagpu.device.capabilities import Capabilities
 from portagpu.device.rates import Rates
 from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import Discovery, UnusedDriver
-from portagpu.errors import ArgumentTypeError, DeviceSelectionError, PortaGPUError
-from portagpu.ir.program import Program
+from portagpu.errors import ArgumentTypeError, DeviceSelectionError
 from portagpu.settings import Settings
 
 
 class Sycl(Backend):
     """Devices of the SYCL run time, through a small C++ library."""
 
-    name = discovery.NAME
-    title = "SYCL"
-    language = "SYCL C++"
-    inspection = "inspect_sycl"
-    operations: ClassVar[frozenset[str]] = RENDERED
-    to_install = f"{INSTALL} brings a CPU driver"
-    errors: ClassVar[tuple[type[Exception], ...]] = (SyclError,)
+    name = announcement.NAME
+    title = announcement.TITLE
+    to_install = announcement.TO_INSTALL
+    errors: ClassVar[tuple[type[Exception], ...]] = SyclDriver.errors
+    translated = staticmethod(driver_errors.translated)
+    build_options = staticmethod(options_for)
     queue_types: ClassVar[tuple[type, ...]] = (Queue, dpctl_objects.DpctlQueue)
     array_types: ClassVar[tuple[type, ...]] = (dpctl_objects.UsmArray,)
     context_types: ClassVar[tuple[type, ...]] = (SyclContext, dpctl_objects.DpctlContext)
-    interfaces: ClassVar[frozenset[str]] = frozenset({dpctl_objects.INTERFACE})
-    dlpack_kind: ClassVar[int | None] = 14  # kDLOneAPI
+    interfaces: ClassVar[frozenset[str]] = frozenset({announcement.INTERFACE})
+    dlpack_kind: ClassVar[int | None] = announcement.DLPACK_KIND
     memory_types: ClassVar[tuple[type, ...]] = (Memory,)
     leaked_types: ClassVar[tuple[type, ...]] = (Handle, Memory)
 
@@ -74,28 +73,14 @@ class Sycl(Backend):
                 native, _ = dpctl_objects.context_of(loaded, native)
         except SyclError as error:
             raise self.translated(error, name="the device", memory=None, is_alive=lambda: True) from error
-        return SyclDriver(self, device, loaded, native, own)
+        return SyclDriver(device, loaded, native, own)
 
-    def translated(
-        self, error: Exception, *, name: str, memory: int | None, is_alive: Callable[[], bool]
-    ) -> PortaGPUError:
-        """The typed error for a `SyclError`."""
-        return driver_errors.translated(error, name=name, memory=memory, is_alive=is_alive)
+    @property
+    def language(self) -> KernelLanguage:
+        """SYCL C++; its code generator is loaded for code that is not kept."""
+        from portagpu.backends.sycl.kernel_language import SYCL_CPP
 
-    def render(
-        self,
-        program: Program,
-        capabilities: Capabilities,
-        *,
-        static_dynamic_shared: int = 0,
-        subgroup_size: int | None = None,
-    ) -> KernelSource:
-        """SYCL source of a program."""
-        return generate(program, capabilities, subgroup_size=subgroup_size)
-
-    def build_options(self, asked: CompilerOptions, capabilities: Capabilities, source: str) -> tuple[str, ...]:
-        """Options of SYCL's compiler and of the driver's."""
-        return options_for(asked, capabilities, source, FLAGS)
+        return SYCL_CPP
 
     def examine(self, settings: Settings, records: Sequence[DeviceRecord], *, fresh: bool) -> DriverReport:
         """The run time, its adapters and what compiled the library for it."""
@@ -145,7 +130,11 @@ class Sycl(Backend):
 
     def parts(self, array: Any) -> ForeignArray:
         """What an array with a USM array interface consists of."""
-        return dpctl_objects.parts(library(), array)
+        try:
+            return dpctl_objects.parts(library(), array)
+        except SyclError as error:
+            what = f"the queue of {type(array).__name__}"
+            raise self.translated(error, name=what, memory=None, is_alive=lambda: True) from error
 
     def library_array(self, queue: Any, view: Strided) -> Any:
         """A `dpnp.ndarray` of the same memory."""
@@ -189,4 +178,10 @@ def _name(loaded: Library, device: Device) -> DeviceName:
     for one in listed(loaded):
         if one.device == device:
             return _names.setdefault(hash(device), one.name)
-    raise DeviceSelectionError("the queue is of a device that the SYCL run time does not list")
+    raise DeviceSelectionError(
+        "the queue is of a device that the SYCL run time does not list, perhaps of a part of one",
+        hint="make the queue on a whole device, as dpctl.get_devices() lists them",
+    )
+
+
+BACKEND = Sycl()

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.backends.base import Enqueue, LaunchSizes, Strided
+from portagpu.backends.handles import Strided
+from portagpu.backends.launches import Enqueue, LaunchSizes
 
 _GROUP = 256  # items of a work-group
 _MOST_GROUPS = 2**15  # along the second dimension

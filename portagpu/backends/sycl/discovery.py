@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from portagpu.backends.sycl.drivers.installed import INSTALL, find_runtime
+from portagpu.backends.sycl.announcement import INSTALL, NAME
+from portagpu.backends.sycl.drivers.installed import find_runtime
 from portagpu.backends.sycl.drivers.quirks import hints_for, remedy_for
 from portagpu.backends.sycl.identity import DeviceName
 from portagpu.backends.sycl.probing.assemble import capabilities_of
@@ -13,8 +14,6 @@ from portagpu.device.capabilities import DeviceType
 from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import Discovery
 from portagpu.settings import Settings
-
-NAME = "sycl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,15 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from portagpu.backends.diagnosis import DriverReport, Finding, InstalledDriver, Severity
+from portagpu.backends.sycl.announcement import INSTALL
 from portagpu.backends.sycl.discovery import survey_now
-from portagpu.backends.sycl.drivers.installed import INSTALL, SyclRuntime, find_runtime
+from portagpu.backends.sycl.drivers.installed import SyclRuntime, find_runtime
 from portagpu.backends.sycl.shim_build import compiler_version, find_compiler
 from portagpu.device.record import DeviceRecord
 from portagpu.settings import Settings
 
 
 def examine(settings: Settings, records: Sequence[DeviceRecord], *, fresh: bool) -> DriverReport:
-    """See `portagpu.backends.base.Backend.examine`. Without a run time there is nothing to report."""
+    """See `portagpu.backends.backend.Backend.examine`. Without a run time there is nothing to report."""
     runtime = find_runtime()
     if runtime is None:
         return DriverReport()

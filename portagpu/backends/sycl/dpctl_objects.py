@@ -6,7 +6,6 @@ None of these libraries is imported here before a program has done it, and asks 
 from __future__ import annotations
 
 import ctypes
-import math
 import sys
 import threading
 import weakref
@@ -15,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.backends.base import ForeignArray, Strided
+from portagpu.backends.foreign import ForeignArray
+from portagpu.backends.handles import Strided
+from portagpu.backends.sycl.announcement import INTERFACE
 from portagpu.backends.sycl.handles import Device, Event, Queue, SyclContext
 from portagpu.backends.sycl.library import Library
 from portagpu.backends.sycl.memory import Memory
+from portagpu.backends.sycl.usm_interface import interface, layout
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError
 
-INTERFACE = "__sycl_usm_array_interface__"
 _OURS = "portagpu"
 _KINDS = (0, 1, 2)  # of memory that SYCL has allocated
 _EVENT = b"SyclEventRef"  # the name of dpctl's capsules
@@ -166,41 +167,51 @@ def context_of(library: Library, value: Any) -> tuple[SyclContext, Device]:
         address = value.addressof_ref()
         found = queue_of(library, value).context
         return found, Device(library, library.made(library.pg_device_of(address)))
-    return context_of(library, _interface(value)["syclobj"])
+    native = interface(value)["syclobj"]
+    if not isinstance(native, DpctlContext | DpctlQueue):
+        raise ArgumentTypeError(
+            f"{type(value).__name__} names a {type(native).__name__} as its syclobj, which is none of dpctl's here",
+            hint="its library has to name a dpctl.SyclQueue or a dpctl.SyclContext",
+        )
+    return context_of(library, native)
 
 
 def parts(library: Library, array: Any) -> ForeignArray:
-    """What an array consists of. Raises `ArgumentTypeError` for what has no queue, or elements that NumPy lacks."""
-    facts = _interface(array)
-    native, dtype = facts["syclobj"], np.dtype(facts["typestr"])
-    address, readonly = facts["data"]
-    shape = tuple(facts["shape"])
-    steps = facts["strides"] or tuple(math.prod(shape[n + 1 :]) for n in range(len(shape)))
-    strides = tuple(step * dtype.itemsize for step in steps)
-    offset = int(facts.get("offset", 0)) * dtype.itemsize
-    last = sum(max(0, (extent - 1) * step) for extent, step in zip(shape, strides, strict=True))
-    size = offset + last + dtype.itemsize if all(shape) else offset
-    memory = Memory(int(address), max(1, size), owner=array)
+    """What an array consists of.
+
+    Raises `ArgumentTypeError` for what its interface cannot mean, `MemoryNotSharedError` for memory that is not of the
+    context that it names, `SyclError`.
+    """
+    facts = interface(array)
+    found, native = layout(array, facts), facts["syclobj"]
     queue = queue_of(library, native) if isinstance(native, DpctlQueue) else None
-    return ForeignArray(memory, offset, shape, strides, dtype, queue, bool(readonly))
+    if all(found.shape):
+        context = context_of(library, array)[0] if queue is None else queue.context
+        # two of its elements: what lies between them is the library's to know
+        ends = found.address, found.address + found.size - 1
+        if any(library.check(library.pg_memory_kind(end, context.address)) not in _KINDS for end in ends):
+            raise MemoryNotSharedError(
+                f"the memory of {type(array).__name__} is none that SYCL has allocated in the context that it names",
+                hint="pass an array that still exists, with the queue that it was made on",
+            )
+    memory = Memory(found.address, found.size, owner=array)
+    return ForeignArray(memory, found.offset, found.shape, found.strides, found.dtype, queue, found.readonly)
 
 
 def identity(array: Any) -> Hashable | None:
     """What tells memory, queue and layout of an array from those of others; None for what is no array of dpctl's."""
     if not isinstance(array, UsmArray):
         return None
-    facts = _interface(array)
+    facts = interface(array)
     native = facts["syclobj"]
     if not isinstance(native, DpctlQueue):
         return None
-    return facts["data"], facts.get("offset", 0), facts["shape"], facts["strides"], facts["typestr"], native
-
-
-def _interface(array: Any) -> dict[str, Any]:
-    found = getattr(array, INTERFACE, None)
-    if not isinstance(found, dict) or not {"data", "shape", "typestr", "syclobj"} <= set(found):
-        raise ArgumentTypeError(f"{type(array).__name__} has no {INTERFACE} that can be understood")
-    return {"strides": None, **found}
+    found = facts["data"], facts["offset"], facts["shape"], facts["strides"], facts["typestr"], native
+    try:
+        hash(found)
+    except TypeError:  # lists, which `parts` reads
+        return None
+    return found
 
 
 class _Exported:
@@ -242,7 +253,7 @@ def shown(queue: Queue, view: Strided) -> dict[str, Any]:
 def empty_like(array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """A new array on the queue of another one: a `usm_ndarray` where that is one, else a `dpnp.ndarray`."""
     library = _tensors() if type(array).__name__ == "usm_ndarray" else _dpnp()
-    return library.empty(shape, dtype=dtype, sycl_queue=_interface(array)["syclobj"])
+    return library.empty(shape, dtype=dtype, sycl_queue=interface(array)["syclobj"])
 
 
 def library_array(queue: Queue, view: Strided) -> Any:

@@ -6,11 +6,13 @@ import ctypes
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from portagpu.backends.base import Allocator, Backend, Built, Driver, Enqueue, HostBytes, HostRange, Strided
+from portagpu.backends.driver import Built, Driver, HostRange
+from portagpu.backends.handles import Allocator, HostBytes, Strided
+from portagpu.backends.launches import Enqueue
 from portagpu.backends.sycl import programs
 from portagpu.backends.sycl.copying import strided_copy
 from portagpu.backends.sycl.handles import Device, Event, Queue, SyclContext, queues_of
@@ -26,15 +28,14 @@ _FAILED = -1
 
 
 class SyclDriver(Driver):
-    """See `portagpu.backends.base.Driver`. Handles are those of `portagpu.backends.sycl.handles`."""
+    """See `portagpu.backends.driver.Driver`. Handles are those of `portagpu.backends.sycl.handles`."""
 
+    errors: ClassVar[tuple[type[Exception], ...]] = (SyclError,)
     knows_addresses = True
 
-    def __init__(
-        self, backend: Backend, record: DeviceRecord, library: Library, context: SyclContext, device: Device
-    ) -> None:
+    def __init__(self, record: DeviceRecord, library: Library, context: SyclContext, device: Device) -> None:
         assert record.capabilities is not None
-        self.backend, self.device = backend, record
+        self.device = record
         self._library = library
         self._context: SyclContext | None = context
         self._native_device = device
@@ -156,6 +157,10 @@ class SyclDriver(Driver):
         else:
             self.queue().copy(made.address, address_of(host), host.nbytes).wait()
         return made
+
+    def alias(self, memory: Any) -> Any:
+        """An address alone."""
+        return Memory(memory.address, memory.size)
 
     def part(self, memory: Any, offset: int, nbytes: int) -> Any:
         """An address in the memory."""

@@ -14,7 +14,7 @@ _LOST = "DEVICE_LOST"
 
 
 def translated(error: Any, *, name: str, memory: int | None, is_alive: Callable[[], bool]) -> PortaGPUError:
-    """The typed error for a `SyclError`; see `portagpu.backends.base.Backend.translated`."""
+    """The typed error for a `SyclError`; see `portagpu.backends.backend.Backend.translated`."""
     text, code = str(error), getattr(error, "code", None)
     if _LOST in text or (_OUT_OF_RESOURCES in text and not is_alive()):
         return DeviceLostError(

@@ -7,7 +7,8 @@ import threading
 from enum import Enum
 from typing import Any
 
-from portagpu.backends.sycl.drivers.installed import INSTALL, adapt_environment, find_runtime
+from portagpu.backends.sycl.announcement import INSTALL
+from portagpu.backends.sycl.drivers.installed import adapt_environment, find_runtime
 from portagpu.backends.sycl.shim_build import shim_library
 from portagpu.errors import DeviceSelectionError, DriverError
 from portagpu.settings import Settings
@@ -141,6 +142,5 @@ def library(settings: Settings | None = None) -> Library:
             if runtime is None:
                 raise DeviceSelectionError("the SYCL run time is not installed", hint=INSTALL)
             adapt_environment(runtime)
-            cache_dir = (settings or Settings.from_environment()).cache_dir
-            _library = Library(str(shim_library(runtime, cache_dir)))
+            _library = Library(str(shim_library(runtime, settings or Settings.from_environment())))
         return _library

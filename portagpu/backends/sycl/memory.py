@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.backends.base import HostBytes
+from portagpu.backends.handles import HostBytes
 
 _is_finalizing = sys.is_finalizing
 

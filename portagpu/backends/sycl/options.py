@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from portagpu.backends.base import CompilerOptions
+from portagpu.backends.compilers import CompilerOptions
+from portagpu.backends.sycl.codegen.flags import FLAGS
 from portagpu.device.capabilities import Capabilities
 
 _DRIVERS = "-cl-"
@@ -19,7 +20,7 @@ _FLAGS = {  # clang's, for LLVM's names of what may be taken for granted
 
 
 def options_for(
-    asked: CompilerOptions, caps: Capabilities, source: str, always: tuple[str, ...] = ()
+    asked: CompilerOptions, caps: Capabilities, source: str, always: tuple[str, ...] = FLAGS
 ) -> tuple[str, ...]:
     """Options for this text; ``always`` are those of the code generator."""
     allowed = asked.fastmath

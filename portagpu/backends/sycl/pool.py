@@ -80,7 +80,7 @@ def _is_over(event: Event) -> bool:
 
 
 class Pool:
-    """A context's memory for arrays; see `portagpu.backends.base.Allocator`."""
+    """A context's memory for arrays; see `portagpu.backends.handles.Allocator`."""
 
     def __init__(self, allocate: Callable[[int], int], aside: Aside) -> None:
         self._allocate, self._aside = allocate, aside

@@ -7,9 +7,9 @@ import logging
 import os
 from pathlib import Path
 
-from portagpu.backends.base import Built
 from portagpu.backends.build_process import Builders, CompilerDied, NoBuilder
 from portagpu.backends.build_protocol import NO_DEVICE
+from portagpu.backends.driver import Built
 from portagpu.backends.sycl import build_child
 from portagpu.backends.sycl.drivers.installed import find_runtime
 from portagpu.backends.sycl.handles import Device, SyclContext
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 def _command(key: str) -> list[str]:
     runtime = find_runtime()
     assert runtime is not None
-    shim = shim_library(runtime, Settings.from_environment().cache_dir)
+    shim = shim_library(runtime, Settings.from_environment())
     return ["-I", "-S", str(Path(build_child.__file__).resolve()), str(shim), str(os.getpid()), key]
 
 
@@ -38,7 +38,7 @@ builders = Builders(_command)
 def compiled(
     place: tuple[SyclContext, Device], device: DeviceRecord, source: str, options: tuple[str, ...], *, apart: bool
 ) -> Built:
-    """Compile a program; see `portagpu.backends.base.Driver.compile`."""
+    """Compile a program; see `portagpu.backends.driver.Driver.compile`."""
     if apart:
         found = _compiled_apart(place, device, source, options)
         if found is not None:

@@ -7,11 +7,16 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
-from portagpu.backends.sycl.drivers.installed import INSTALL, SyclRuntime
+from portagpu import notices
+from portagpu.backends.sycl.announcement import INSTALL
+from portagpu.backends.sycl.drivers.installed import SyclRuntime
+from portagpu.backends.temporary_folders import remove_at_exit
 from portagpu.errors import BuildError, MissingCompilerError
 from portagpu.private_files import read_private, write_private
+from portagpu.settings import Settings
 
 _SOURCES = Path(__file__).with_name("shim")
 _FLAGS = ("-std=c++17", "-O2", "-w", "-fPIC", "-shared")
@@ -39,25 +44,50 @@ def compiler_version(compiler: str) -> str:
     return said.splitlines()[0].strip() if said else ""
 
 
-def shim_library(runtime: SyclRuntime, cache_dir: Path) -> Path:
+def shim_library(runtime: SyclRuntime, settings: Settings) -> Path:
     """The library's file, compiled if the cache has none.
 
-    Raises `MissingCompilerError` without a C++ compiler or SYCL's headers, `BuildError` where compiling fails, or the
-    cache's folder cannot be written.
+    Where the cache's folder cannot be written it is in a temporary one, as long as this process lives, and a warning
+    says so once. Raises `MissingCompilerError` without a C++ compiler or SYCL's headers, `BuildError` where compiling
+    fails, or no temporary folder can be written either.
     """
-    target = cache_dir / "sycl" / f"shim-{_digest(runtime)}.so"
+    name = f"shim-{_digest(runtime)}.so"
+    target = settings.cache_dir / "sycl" / name
     try:
         read_private(target, _MOST_BYTES)  # somebody else's counts for nothing
     except OSError:
-        made = _compiled(runtime)
-        try:
-            write_private(target, made)
-        except OSError as error:
-            raise BuildError(
-                f"PortaGPU's library for the SYCL run time cannot be kept in {target.parent}: {error}",
-                hint="name a folder that can be written in PORTAGPU_CACHE_DIR",
-            ) from error
+        with _lock:
+            return _temporary.get(target) or _made(runtime, target, settings)
     return target
+
+
+_lock = threading.Lock()
+_temporary: dict[Path, Path] = {}  # where this process has what the cache's folder does not take
+
+
+def _made(runtime: SyclRuntime, target: Path, settings: Settings) -> Path:
+    made = _compiled(runtime)
+    try:
+        write_private(target, made)
+    except OSError as error:
+        found = _temporary[target] = _in_temporary_folder(target.name, made)
+        if settings.disk_cache:
+            notices.unkept(settings, target.parent, error)
+        return found
+    return target
+
+
+def _in_temporary_folder(name: str, library: bytes) -> Path:
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="portagpu-sycl-"))
+        remove_at_exit(folder)
+        write_private(folder / name, library)
+    except OSError as error:
+        raise BuildError(
+            f"PortaGPU's library for the SYCL run time can be kept nowhere: {error}",
+            hint="name a folder that can be written in PORTAGPU_CACHE_DIR, or in TMPDIR",
+        ) from error
+    return folder / name
 
 
 def _digest(runtime: SyclRuntime) -> str:

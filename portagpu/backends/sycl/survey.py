@@ -24,7 +24,7 @@ from portagpu.files import read_json
 from portagpu.private_files import read_private_json, write_private
 from portagpu.settings import Settings
 
-_SCHEMA = 1
+_SCHEMA = 2
 _PACKAGE_ROOT = Path(__file__).resolve().parents[3]
 _VENDORS = Path("/etc/OpenCL/vendors")
 _HARDWARE = Path("/dev/dri")
@@ -33,6 +33,7 @@ _ATTEMPTS = 8
 _LIMIT_S = 240.0
 _BROKEN_MEMORY_S = 600.0  # what failed is tried again after ten minutes
 _logger = logging.getLogger(__name__)
+_unwritten: dict[Path, Survey] = {}  # what only this process knows, since the cache's folder cannot be written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,15 +61,18 @@ def surveyed(runtime: SyclRuntime, settings: Settings, *, fresh: bool) -> Survey
     key = "\0".join(_state(runtime, _environment(settings)))
     entry = settings.cache_dir / "sycl" / f"devices-{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
     if not fresh:
-        known = _remembered(entry)
+        known = _unwritten.get(entry) or _remembered(entry)
         if known is not None:
             return known
     found = _found_out(settings)
+    result = _survey_of(found) or Survey(problem="the survey of SYCL's devices cannot be read")
+    _unwritten.pop(entry, None)
     try:
         write_private(entry, json.dumps({"schema": _SCHEMA, "time": time.time(), **found}, indent=1).encode())
     except OSError as error:
         _logger.debug("survey not remembered: %s", error)
-    return _survey_of(found) or Survey(problem="the survey of SYCL's devices cannot be read")
+        _unwritten[entry] = result
+    return result
 
 
 def _environment(settings: Settings) -> dict[str, str]:
@@ -152,6 +156,7 @@ def _run(settings: Settings, arguments: Sequence[str], folder: Path, log: Path) 
     inherited = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if Path(path).is_absolute()]
     environment["PYTHONPATH"] = os.pathsep.join([str(_PACKAGE_ROOT), *inherited])
     environment["PORTAGPU_CACHE_DIR"] = str(settings.cache_dir)
+    environment["TMPDIR"] = str(folder)  # it ends without tidying up
     command = [sys.executable, "-m", "portagpu.backends.sycl.probing.child", *arguments]
     with log.open("wb") as sink:
         try:

@@ -20,7 +20,7 @@ from portagpu.bench.running.case import Case, Contender, Options
 from portagpu.bench.running.facts import now
 from portagpu.bench.running.measuring import measure
 from portagpu.bench.running.session import new_run
-from portagpu.dispatch.work import Work
+from portagpu.dispatch.counting.work import Work
 from portagpu.errors import DeviceError
 from portagpu.files import user_path
 from portagpu.runtime.execution.context import Context, current_context

@@ -16,10 +16,10 @@ from portagpu.bench.peers.foreign_errors import told
 from portagpu.bench.records.cell import Role
 from portagpu.bench.running.case import Contender
 from portagpu.cuda.host import to_device
-from portagpu.dispatch.argument_copies import copied
+from portagpu.dispatch.arguments.copies import copied
+from portagpu.dispatch.counting.work import Work
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.launcher import Configured
-from portagpu.dispatch.work import Work
 from portagpu.errors import ArgumentTypeError, UncountedWorkError
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context

@@ -24,10 +24,10 @@ class Task:
     ``arguments`` are names of arrays and numbers; CUDA C gets ``sizes`` behind them. ``error`` tells of the arrays
     after one launch on fresh ones how far the result is off, relative to what is allowed: at most 1 if it is right.
 
-    ``flops`` of a launch are counted as `portagpu.dispatch.work.Work` does: sums, differences, products and quotients
-    of floats are one each; roots and transcendental functions are none. ``nbytes``: each element that the kernel must
-    read or write, once for reading and once for writing: what a perfect cache would move. None where that depends on
-    the values.
+    ``flops`` of a launch are counted as `portagpu.dispatch.counting.work.Work` does: sums, differences, products and
+    quotients of floats are one each; roots and transcendental functions are none. ``nbytes``: each element that the
+    kernel must read or write, once for reading and once for writing: what a perfect cache would move. None where that
+    depends on the values.
     """
 
     name: str

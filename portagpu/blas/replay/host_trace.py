@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from portagpu.backends.base import Memory
+from portagpu.backends.handles import Memory
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.host_memory import Span, is_shareable, rounded_span, share_host
 from portagpu.runtime.execution.context import Context

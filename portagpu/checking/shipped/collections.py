@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from portagpu.backends import registry
+from portagpu.backends import survey
 from portagpu.backends.offline import OfflineTarget
 from portagpu.checking.shipped import products, programs, routines
 from portagpu.checking.shipped.launches import Case
@@ -29,7 +29,7 @@ def groups_of(name: str) -> tuple[str, ...]:
 
 def usual_targets() -> tuple[OfflineTarget, ...]:
     """Products of today of each architecture: checking thousands of kernels for older ones, too, would tell little."""
-    known = {target.name: target for target in registry.targets()}
+    known = {target.name: target for target in survey.targets()}
     return tuple(known[name] for name in _USUAL if name in known)
 
 

@@ -12,15 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.backends.base import Backend, Built, CompilerOptions, Driver, Enqueue, HostBytes, HostRange, Strided
+from portagpu.backends.backend import Backend
+from portagpu.backends.driver import Built, Driver, HostRange
+from portagpu.backends.handles import HostBytes, Strided
+from portagpu.backends.languages import KernelLanguage
+from portagpu.backends.launches import Enqueue
 from portagpu.backends.offline import OfflineTarget
 from portagpu.backends.registry import named, register
-from portagpu.backends.source import KernelSource
-from portagpu.device.capabilities import Capabilities
 from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import Discovery, UnusedDriver
 from portagpu.errors import DriverError, PortaGPUError
-from portagpu.ir.program import Program
 from portagpu.settings import Settings
 
 
@@ -91,8 +92,8 @@ class _Program:
 class DryDriver(Driver):
     """See the module. ``blocks``: those that each program was launched with, by its text, in order."""
 
-    def __init__(self, backend: DryRuns, device: DeviceRecord) -> None:
-        self.backend, self.device = backend, device
+    def __init__(self, device: DeviceRecord) -> None:
+        self.device = device
         self.blocks: dict[str, dict[tuple[int, ...], None]] = defaultdict(dict)
         self._native: object | None = object()
         self._key = id(self._native)
@@ -265,15 +266,21 @@ class DryDriver(Driver):
         return 0
 
 
+def _translated(error: Any, *, name: str, memory: int | None, is_alive: Callable[[], bool]) -> PortaGPUError:
+    """There are no errors of a driver."""
+    return DriverError(f"{name}: {error}")
+
+
 class DryRuns(Backend):
     """A device that runs nothing and gets the code that a target's own back end would generate."""
 
     name = "dry run"
+    translated = staticmethod(_translated)
 
     def __init__(self, target: OfflineTarget) -> None:
         real = named(target.backend)
-        self.passes, self.operations = real.passes, real.operations  # type: ignore[misc]  # of the class, in others
-        self._real = real
+        self.build_options, self.passes = real.build_options, real.passes  # type: ignore[misc]  # of the class, in others
+        self._language = real.language
         self._record = DeviceRecord(
             index=-1,
             name=target.title,
@@ -287,6 +294,11 @@ class DryRuns(Backend):
             remedy=None,
             backend=self.name,
         )
+
+    @property
+    def language(self) -> KernelLanguage:
+        """That of the target's own back end."""
+        return self._language
 
     def discover(self, settings: Settings, *, fresh: bool, renumber: bool) -> Discovery:
         """None that programs would see."""
@@ -302,30 +314,7 @@ class DryRuns(Backend):
 
     def open(self, device: DeviceRecord, native: Any = None) -> Driver:
         """A device that runs nothing."""
-        return DryDriver(self, device)
-
-    def translated(
-        self, error: Exception, *, name: str, memory: int | None, is_alive: Callable[[], bool]
-    ) -> PortaGPUError:
-        """There are no errors of a driver."""
-        return DriverError(f"{name}: {error}")
-
-    def render(
-        self,
-        program: Program,
-        capabilities: Capabilities,
-        *,
-        static_dynamic_shared: int = 0,
-        subgroup_size: int | None = None,
-    ) -> KernelSource:
-        """As the target's own back end does."""
-        return self._real.render(
-            program, capabilities, static_dynamic_shared=static_dynamic_shared, subgroup_size=subgroup_size
-        )
-
-    def build_options(self, asked: CompilerOptions, capabilities: Capabilities, source: str) -> tuple[str, ...]:
-        """As the target's own back end does."""
-        return self._real.build_options(asked, capabilities, source)
+        return DryDriver(device)
 
 
 def dry_device(target: OfflineTarget) -> DeviceRecord:

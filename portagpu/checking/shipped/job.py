@@ -11,8 +11,8 @@ from itertools import count
 from pathlib import Path
 
 from portagpu.backends.offline import OfflineTarget
-from portagpu.backends.registry import find_target
 from portagpu.backends.source import KernelSource
+from portagpu.backends.survey import find_target
 from portagpu.checking.examination import Rules, definition, examined, signature_text
 from portagpu.checking.records import Note, Problem, Result, Status, Subject, hash_of
 from portagpu.checking.shipped import programs

@@ -11,7 +11,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from portagpu.backends.offline import OfflineTarget
-from portagpu.backends.registry import find_target, named
+from portagpu.backends.registry import named
+from portagpu.backends.survey import find_target
 from portagpu.checking.examination import Rules
 from portagpu.checking.records import Note, Problem, Result, Status, Subject
 from portagpu.checking.shipped.job import Found, Job, Step, checked

@@ -1,7 +1,7 @@
 """Asynchronous copies from global to shared memory: CUDA's pipeline primitives.
 
-Where a device has no such copies they are made at once by the thread (`portagpu.passes.async_copies`), so that programs
-run everywhere: after `pipeline_wait_prior` and a barrier the data is there either way.
+Where a device has no such copies they are made at once by the thread (`portagpu.passes.emulation.async_copies`), so
+that programs run everywhere: after `pipeline_wait_prior` and a barrier the data is there either way.
 """
 
 from __future__ import annotations

@@ -32,7 +32,11 @@ def check_cluster(ctx: FunctionState) -> None:
     if blocks <= most:
         return
     if most > 1:
-        ctx.fail(f"a cluster of {blocks} blocks; this device runs at most {most} together", kind=MissingCapabilityError)
+        ctx.fail(
+            f"a cluster of {blocks} blocks; this device runs at most {most} together",
+            kind=MissingCapabilityError,
+            hint=f"cluster= is the blocks along x, y and z, whose product is at most {most} here",
+        )
     ctx.fail(
         "this device runs no clusters of blocks",
         kind=MissingCapabilityError,

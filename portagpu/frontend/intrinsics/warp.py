@@ -1,7 +1,7 @@
 """Warp operations: shuffles, votes and matches of the 32 threads of a warp, as named operations of the IR.
 
-Devices that lack them get them from `portagpu.passes.emulated_warps`. Each is the value of a statement of its own,
-since it may become a barrier of the block.
+Devices that lack them get them from `portagpu.passes.emulation.emulated_warps`. Each is the value of a statement of its
+own, since it may become a barrier of the block.
 """
 
 from __future__ import annotations

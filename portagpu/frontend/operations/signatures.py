@@ -3,45 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import IntEnum
 from typing import NoReturn
 
-import numpy as np
-
-from portagpu.dtypes import DType, Kind
 from portagpu.errors import KernelTypeError
 from portagpu.frontend.core.convert import convert, describe, number_type
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, Value
 from portagpu.frontend.operations import original_words
+from portagpu.frontend.operations.costs import Cost, number_cost, rank
 from portagpu.frontend.operations.environment import tuple_items
 from portagpu.ir.types import Layout, Scalar
 from portagpu.types import Array, CPointer, NoneType, Number, Record, Signature, Tuple, Type
-
-
-class Cost(IntEnum):
-    """What the conversion of an argument to a declared type loses; the order is that of preference."""
-
-    EXACT, PROMOTION, SAFE, UNSAFE, IMPOSSIBLE = range(5)
-
-
-def number_cost(given: DType, declared: DType) -> Cost:
-    """What it costs to pass a number of one dtype as another."""
-    if given is declared:
-        return Cost.EXACT
-    if given.is_complex and not declared.is_complex:
-        return Cost.IMPOSSIBLE
-    if not np.can_cast(given.numpy, declared.numpy, "safe"):
-        return Cost.UNSAFE
-    same = given.kind is declared.kind and given.kind is not Kind.BOOL
-    return Cost.PROMOTION if same else Cost.SAFE
-
-
-def rank(costs: Sequence[Cost]) -> tuple[int, int, int] | None:
-    """What a signature's costs come to, the smaller the better; None for one that cannot be called."""
-    if Cost.IMPOSSIBLE in costs:
-        return None
-    return costs.count(Cost.UNSAFE), costs.count(Cost.SAFE), costs.count(Cost.PROMOTION)
 
 
 def fit(

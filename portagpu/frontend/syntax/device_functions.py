@@ -263,7 +263,7 @@ def _emit_call(ctx: FunctionState, found: DeviceFunction, source: FunctionSource
         after_call(ctx, found)
         return Const(None) if result is None else result
     if not isinstance(function.result, Struct):
-        # a call that waits at a barrier is a statement of its own: see passes/converge.py
+        # a call that waits at a barrier is a statement of its own: see passes/barriers/converge.py
         if not found.barrier and not found.raises and not isinstance(result, ArrayValue):
             return rebuild_single(result, node)
         held = ctx.temp(node)  # an array's base may be used many times

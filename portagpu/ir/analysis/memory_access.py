@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from portagpu.dtypes import FLOAT64
 from portagpu.ir.nodes import (
@@ -27,10 +26,9 @@ from portagpu.ir.nodes import (
     Store,
     Var,
 )
-from portagpu.ir.program import Function, ParameterRole, Program
+from portagpu.ir.program import Finding, Function, ParameterRole, Program
 from portagpu.ir.types import Pointer, Scalar, Space, Type, element_size
 from portagpu.ir.walk import all_expressions, all_statements, expressions
-from portagpu.source import Span
 
 _BANKS = 32
 _BANK_BYTES = 4
@@ -41,16 +39,6 @@ Slot = tuple[str, Type]
 # elements between what neighbouring threads access: a number, _FAR for a whole row or more, None for unknown
 _FAR = math.inf
 Distance = float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """What wastes time, in words, and where."""
-
-    text: str
-    span: Span
-    needs_width: int  # threads along x that a block must have for it to matter
-    only_slow_double: bool = False  # matters where float64 is much slower than float32
 
 
 def findings(program: Program) -> tuple[Finding, ...]:

@@ -37,8 +37,8 @@ WARP_OPERATIONS = frozenset(
         *("warp_active", "warp_sync"),
     }
 )
-# warp operations where threads do not run in lockstep (`portagpu.passes.emulated_warps`): barriers of the whole block,
-# whose last argument says which threads take part in the exchange
+# warp operations where threads do not run in lockstep (`portagpu.passes.emulation.emulated_warps`): barriers of the
+# whole block, whose last argument says which threads take part in the exchange
 EXCHANGES = frozenset({"warp_shuffle", "warp_ballots", "warp_match"})
 BARRIERS = BLOCK_VOTES | EXCHANGES | {"syncthreads", "warp_barrier", "grid_sync", "cluster_sync", "cluster_wait"}
 

@@ -36,6 +36,7 @@ from portagpu.runtime.arrays.reduction_methods import ArrayReductions
 from portagpu.runtime.execution.context import Context, context_of
 from portagpu.runtime.execution.cuda_members import ArrayNames
 from portagpu.runtime.execution.deferred import Deferred
+from portagpu.runtime.execution.recorder import between_streams
 from portagpu.runtime.execution.stream import Stream, as_stream
 
 _LARGE = 2**30  # elements; larger arrays need 64-bit subscripts
@@ -318,6 +319,13 @@ class DeviceNDArray(ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, 
         result = device_array(self.shape, self.dtype, order=order, context=self.context)
         copy_strided(self, result, stream)
         return result
+
+    def _constant(self, host: np.ndarray[Any, Any]) -> DeviceNDArray:
+        """A host array's elements in new memory of this array's context; made beside a graph that is recorded."""
+        made = device_array(host.shape, host.dtype, context=self.context)
+        with between_streams():
+            made.copy_to_device(host)
+        return made
 
     def copy_to_host(self, ary: np.ndarray[Any, Any] | None = None, stream: Stream | int = 0) -> np.ndarray[Any, Any]:
         """Copy to a host array (a new one unless given) and return it: NumPy's, or one that shows its memory by DLPack.

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.backends.base import Completion, Driver
+from portagpu.backends.driver import Driver
+from portagpu.backends.handles import Completion
 from portagpu.backends.registry import foreign
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.arrays.staged_copies import pays, staging
@@ -46,13 +47,33 @@ def copy_strided(source: View, target: View, stream: Stream) -> None:
         copy: Callable[[Any, Any, Any], Any] = partial(driver.copy, **facts)
     else:
         copy = driver.strided_copy(source, target, partial(build, context, options=()))
-    if context.only_builds:
+    lies = [(x.shape, x.strides, x.offset) for x in (target, source)]
+    _enqueue(stream, target, source, copy, (target.dtype, *lies))
+
+
+def fill_bytes(target: View, byte: int, stream: Stream) -> None:
+    """Set all bytes of a contiguous view to one value; enqueued, in order with other libraries' queues as a copy."""
+    if target.size == 0:
+        return
+    driver = target.context.driver
+    facts = {"offset": target.offset, "nbytes": target.nbytes}
+
+    def fill(queue: Any, into: Any, _: Any) -> None:
+        driver.fill(queue, into, byte, **facts)
+
+    _enqueue(stream, target, target, fill, (byte, target.offset, target.nbytes))
+
+
+def _enqueue(
+    stream: Stream, target: View, source: View, copy: Callable[[Any, Any, Any], None], facts: tuple[Any, ...]
+) -> None:
+    """Enqueue, and note for whoever records, unless the context `only_builds`."""
+    if target.context.only_builds:
         return
     with _in_order(stream, source, target), enqueuing(stream) as queue:
         copy(queue, target.buffer, source.buffer)
         if active.recorder is not None and active.recorder.is_own():
-            lies = [(x.shape, x.strides, x.offset) for x in (target, source)]
-            active.recorder.steps.append(Copy(target.buffer, source.buffer, copy, (target.dtype, *lies)))
+            active.recorder.steps.append(Copy(target.context, target.buffer, source.buffer, copy, facts))
 
 
 def users_of(arrays: Iterable[View]) -> tuple[Stream, ...]:

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from portagpu.backends.base import Memory
-from portagpu.backends.registry import described, foreign
+from portagpu.backends.handles import Memory
+from portagpu.backends.registry import described, foreign, room_at
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, ShapeError
 from portagpu.runtime.arrays import numpy_dispatch
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -146,7 +146,10 @@ def from_interface(desc: Any, owner: Any = None, *, sync: bool = True) -> Device
     dtype = checked_dtype(dtype)
     nbytes, before = extent_of(shape, strides, dtype.itemsize)
     if not before <= offset <= keeper.buffer.size - (nbytes - before):
-        raise ShapeError(f"shape {shape} with strides {strides} reaches out of the array's {keeper.buffer.size} bytes")
+        raise ShapeError(
+            f"shape {shape} with strides {strides} reaches out of the array's {keeper.buffer.size} bytes",
+            hint="shape counts elements of the typestr, and strides bytes",
+        )
     stream = _named_stream(keeper, desc.get("stream"))
     if sync and stream and interface_sync_wanted():
         stream.synchronize()
@@ -174,10 +177,15 @@ def _named_stream(keeper: DeviceNDArray, handle: Any) -> Stream | Literal[0]:
 def at_address(address: int, dtype: np.dtype[Any]) -> DeviceNDArray:
     """The elements from an address of ``__cuda_array_interface__`` to the end of its memory, as an array of one axis.
 
-    Raises `MemoryNotSharedError` where no array of ours has the address.
+    On back ends that share addresses with other libraries, of any memory of theirs. Raises `MemoryNotSharedError` where
+    no array of ours has the address.
     """
+    room = room_at(address)
     desc: dict[str, Any] = {"shape": (1,), "data": (address, False), "typestr": dtype.str, "version": 1}
     try:
+        theirs = None if room is None else described(desc | {"shape": (room // dtype.itemsize,)})
+        if theirs is not None:
+            return view_of_parts(theirs, None)
         keeper, offset, *_ = parsed(desc)
     except MemoryNotSharedError:
         raise MemoryNotSharedError(

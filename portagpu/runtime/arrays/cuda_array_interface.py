@@ -11,6 +11,7 @@ Specification: the CUDA Array Interface in the documentation of Numba for CUDA.
 from __future__ import annotations
 
 import itertools
+import operator
 import threading
 import weakref
 from types import FrameType
@@ -153,25 +154,29 @@ def parsed(desc: Any) -> tuple[Any, int, tuple[int, ...], tuple[int, ...], np.dt
     `MemoryNotSharedError` for memory of others, with `MaskedArrayError` for masks.
     """
     try:
-        shape = tuple(int(n) for n in desc["shape"])
+        shape = _whole(desc["shape"])
         pointer, readonly = desc["data"]
-        typestr, strides, version = desc["typestr"], desc.get("strides"), int(desc["version"])
+        address = 0 if pointer is None else operator.index(pointer)
+        typestr, strides, version = desc["typestr"], desc.get("strides"), operator.index(desc["version"])
         descr = desc.get("descr")
-        dtype = np.dtype(typestr) if descr is None or len(descr) == 1 else np.dtype(descr)
+        dtype = np.dtype(str(typestr)) if descr is None or len(descr) == 1 else np.dtype(descr)
+        steps = strides_of(shape, dtype, "C") if strides is None else _whole(strides)
+        if len(steps) != len(shape) or any(n < 0 for n in shape):
+            raise ValueError(f"shape {shape} with strides {steps}")
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise ArgumentTypeError(
             f"not a CUDA Array Interface: {type(error).__name__}: {error}",
             hint="it is a dict with shape, typestr, data and version, and perhaps strides",
         ) from error
     if not 0 <= version <= VERSION:
-        raise ArgumentTypeError(f"version {version} of the CUDA Array Interface is not known")
+        raise ArgumentTypeError(
+            f"version {version} of the CUDA Array Interface is not known", hint=f"versions up to {VERSION} are"
+        )
     if desc.get("mask") is not None:
         raise MaskedArrayError("Masked arrays are not supported", hint="apply the mask, and pass it as an array")
-    if strides is None:
-        strides = strides_of(shape, dtype, "C")
     if 0 in shape:
-        return None, 0, shape, tuple(strides), dtype, bool(readonly)
-    slot, offset = divmod(int(pointer or 0) - _FIRST, _RANGE)
+        return None, 0, shape, steps, dtype, bool(readonly)
+    slot, offset = divmod(address - _FIRST, _RANGE)
     with _lock:
         keepers = [array for r in _arrays.get(slot, ()) if (array := r()) is not None]
     if not keepers:
@@ -182,4 +187,8 @@ def parsed(desc: Any) -> tuple[Any, int, tuple[int, ...], tuple[int, ...], np.dt
     kept = keepers[0].dtype
     if kept.names is None and typestr == kept.str:  # bfloat16, which its text does not tell from any two bytes
         dtype = kept
-    return keepers[0], offset, shape, tuple(int(s) for s in strides), dtype, bool(readonly)
+    return keepers[0], offset, shape, steps, dtype, bool(readonly)
+
+
+def _whole(numbers: Any) -> tuple[int, ...]:
+    return tuple(map(operator.index, numbers))

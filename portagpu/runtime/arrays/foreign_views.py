@@ -6,9 +6,10 @@ A program passes new ones all the time, so that what follows from how an array l
 from __future__ import annotations
 
 import weakref
+from collections.abc import Hashable
 from typing import Any
 
-from portagpu.backends.base import ForeignArray
+from portagpu.backends.foreign import ForeignArray
 from portagpu.backends.registry import identity, owner_of, parts_of
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.factory import facts_of, with_facts
@@ -45,13 +46,19 @@ def view_of_parts(parts: ForeignArray, base: Any, *, readonly: bool = False) -> 
     return made
 
 
-def borrowed_view(obj: Any) -> DeviceNDArray | None:
+def borrowed_view(obj: Any, known: Hashable | None = None) -> DeviceNDArray | None:
     """As `foreign_view`, for one call: whoever asks runs it on the array's stream, or has that wait.
 
     Launches and products treat it like an array of ours, so that they are as fast. None for what is no array of another
-    library's, and where only its library knows whether the memory stays where it is.
+    library's, and where only its library knows whether the memory stays where it is. A view of `foreign_view`'s is
+    taken like the array that it views. ``known``: the array's `identity`, where the caller knows it.
     """
-    known = identity(obj) if active.recorder is None else None  # which keeps the memory by the view
+    if type(obj) is DeviceNDArray:
+        return _view_of_view(obj) if is_lent(obj) else None
+    if active.recorder is not None:  # which keeps the memory by the view
+        known = None
+    elif known is None:
+        known = identity(obj)
     if known is not None:
         found = _views.get(known)
         if found is not None and not found.context.closed:
@@ -60,18 +67,51 @@ def borrowed_view(obj: Any) -> DeviceNDArray | None:
     if parts is None or parts.queue is None:
         return None
     stream = _stream_of(parts.queue)
-    context: Any = stream.context
-    if not context.driver.knows_addresses:
+    if not stream.context.driver.knows_addresses:
         return None
+    made = _borrowed(parts, stream)
+    if known is not None:  # an address and how elements lie there: it serves whatever the library has there next
+        parts.buffer.release()  # of what keeps the memory, which is the caller's
+        _remember(known, made)
+    return made
+
+
+def is_lent(array: DeviceNDArray) -> bool:
+    """Whether an array of ours is a view of `foreign_view`'s, or a part of one, that `borrowed_view` takes."""
+    return array.token is None and bool(array.stream) and array.context.driver.knows_addresses
+
+
+def _view_of_view(array: DeviceNDArray) -> DeviceNDArray | None:
+    buffer, stream, context = array._buffer, array.stream, array.context
+    if buffer is None or not stream:  # it was closed
+        return None
+    known: Hashable | None = None
+    if active.recorder is None:
+        place = (context.driver.handle(buffer), array.offset, array._shape, array._strides)
+        known = (*place, array._dtype, array.readonly, stream.token, context.key)
+        found = _views.get(known)
+        if found is not None and not context.closed:
+            return found
+        buffer = context.driver.alias(buffer)
+    lie = array._shape, array._strides, array._dtype
+    made = _borrowed(ForeignArray(buffer, array.offset, *lie, None, array.readonly), stream)
+    if known is not None:
+        _remember(known, made)
+    return made
+
+
+def _borrowed(parts: ForeignArray, stream: Stream) -> DeviceNDArray:
+    context: Any = stream.context
     made = with_facts(_facts(context, parts, parts.readonly, own=True))
     made._buffer, made.base, made.stream = parts.buffer, None, stream
     made.allocation_key = unknown_key()
-    if known is not None:  # an address and how elements lie there: it serves whatever the library has there next
-        parts.buffer.release()  # of what keeps the memory, which is the caller's
-        if len(_views) >= _MOST_VIEWS:
-            _views.clear()
-        _views[known] = made
     return made
+
+
+def _remember(known: Hashable, view: DeviceNDArray) -> None:
+    if len(_views) >= _MOST_VIEWS:
+        _views.clear()
+    _views[known] = view
 
 
 def operand_view(obj: Any) -> DeviceNDArray:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from portagpu.backends.base import Memory
+from portagpu.backends.handles import Memory
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, PortaGPUError
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.dlpack import shares_with_host

@@ -10,14 +10,18 @@ import numpy as np
 from portagpu.errors import ArgumentTypeError
 from portagpu.runtime.arrays import numpy_dispatch
 from portagpu.runtime.arrays.checks import assignable, host_array
-from portagpu.runtime.arrays.copies import copy_elements
+from portagpu.runtime.arrays.copies import copy_elements, fill_bytes
 from portagpu.runtime.arrays.element_reads import note_element
 from portagpu.runtime.arrays.overlap import may_overlap
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.execution.stream import Stream
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+_VALUES = (bool, int, float, complex, str, bytes, list, tuple, np.generic)  # what is copied when it is assigned
+_LEAST_FILL = 4096  # bytes: fewer come from the host as quickly
 
 
 _SMALL = 1024  # elements for which a copy from the host takes no longer than a launch
@@ -57,6 +61,7 @@ class ArrayItems:
     copy_to_device: Any
     _broadcast: Any
     _contiguous: Any
+    _constant: Any
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -87,8 +92,7 @@ class ArrayItems:
         elif gathers(key):
             numpy_dispatch.call("setitem", self, key, value)
         elif self.stream:  # nobody waits for it, so what the program may change meanwhile is copied first
-            is_own = isinstance(value, int | float | complex | list | tuple)
-            self.setitem(key, value if is_own else np.array(host_array(value)))
+            self.setitem(key, value if isinstance(value, _VALUES) else np.array(host_array(value)))
         else:
             self.setitem(key, value, self.context.default_stream)
             self.context.default_stream.synchronize()
@@ -120,10 +124,13 @@ class ArrayItems:
         where = self._stream(stream)
         is_here = where is self.context.default_stream and target.dtype.kind in "biufc"
         if not isinstance(value, ArrayItems):
+            host = assignable(value, target.dtype, target.shape)
+            if isinstance(value, _VALUES) and self._fill(target, host, where):
+                return
             if is_here and isinstance(value, bool | int | float | complex | np.number) and target.size > _SMALL:
                 numpy_dispatch.call("assign", target, value)
             else:
-                target.copy_to_device(assignable(value, target.dtype, target.shape), stream)
+                target.copy_to_device(host, stream)
             return
         if is_here and (value.deferred is not None or value.dtype != target.dtype):
             numpy_dispatch.call("assign", target, value)
@@ -136,6 +143,24 @@ class ArrayItems:
         if may_overlap((source, target)):
             source = source._contiguous(where)
         copy_elements(source, target, where)
+
+    def _fill(self, target: Any, host: np.ndarray[Any, Any], stream: Stream) -> bool:
+        """Assign on the device what no array of the host's holds, if that pays or is recorded; whether that was done.
+
+        A graph of launches keeps the value: it has no copies from the host.
+        """
+        recorded = active.recorder is not None
+        if not target.size or not (recorded or target.nbytes >= _LEAST_FILL):
+            return False
+        own = host[tuple(slice(1) if step == 0 else slice(None) for step in host.strides)]  # without what is repeated
+        held = set(own.tobytes()) if own.size == 1 and not own.dtype.hasobject else set()
+        if len(held) == 1 and (target.is_c_contiguous() or target.is_f_contiguous()):
+            fill_bytes(target, held.pop(), stream)
+        elif recorded:
+            copy_elements(target._constant(own)._broadcast(target.shape), target, stream)
+        else:
+            return False
+        return True
 
 
 def _is_same(x: Any, y: Any) -> bool:

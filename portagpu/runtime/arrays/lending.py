@@ -19,6 +19,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.dlpack import shares_with_host
 from portagpu.runtime.arrays.host_memory import borrowed_memory
 from portagpu.runtime.execution.context import Context, context_of
+from portagpu.runtime.execution.recorder import active
 
 _MOST = 512  # device arrays that a context keeps
 _NONE: Mapping[int, DeviceNDArray] = MappingProxyType({})
@@ -44,6 +45,8 @@ def lent(context: Context, lie: Lie, *, readonly: bool = False) -> DeviceNDArray
     """A device array of memory that lies like this, for a context that `can_lend`; None where elements do not start
     where their type wants them. All strides, at least one element.
     """
+    if active.recorder is not None:
+        active.recorder.uses_host()  # a graph would launch on memory that is gone
     known = context.lent
     key = (lie, readonly)
     found: DeviceNDArray | None = known.get(key)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from portagpu.backends.base import Completion, HostBytes
+from portagpu.backends.handles import Completion, HostBytes
 from portagpu.runtime.arrays.view import View
 from portagpu.runtime.execution.context import Context
 

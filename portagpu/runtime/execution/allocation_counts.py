@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import NamedTuple, Protocol
 
-from portagpu.backends.base import Allocator
+from portagpu.backends.handles import Allocator
 from portagpu.runtime.execution.host_pool import results
 
 

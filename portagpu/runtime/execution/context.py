@@ -15,9 +15,9 @@ import itertools
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
-from typing import Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
-from portagpu.backends.base import Backend, Driver
+from portagpu.backends.driver import Driver
 from portagpu.backends.registry import backend_of, foreign, owner_of
 from portagpu.device import DeviceRecord, DeviceType, default_device, drivers_are_loaded, find_device, record_for
 from portagpu.device.capabilities import Capabilities
@@ -33,6 +33,9 @@ from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.execution.timeline import RetainedMemory, Timeline, drop
 from portagpu.runtime.execution.weak_registry import WeakRegistry
 from portagpu.settings import Settings
+
+if TYPE_CHECKING:
+    from portagpu.backends.backend import Backend
 
 _lock = threading.RLock()  # for contexts, the order of streams and memory: see above
 _by_device: dict[tuple[str, int], Context] = {}  # by key and number: two cards may be alike

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from portagpu.backends.base import Backend
 from portagpu.errors import PortaGPUError
+
+if TYPE_CHECKING:
+    from portagpu.backends.backend import Backend
 
 
 class Failing(Protocol):

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from portagpu.backends.base import Completion
+from portagpu.backends.handles import Completion
 from portagpu.errors import ArgumentTypeError, ClosedError
 from portagpu.runtime.execution.errors import translate_errors
 from portagpu.runtime.execution.printf_flush import flush_output

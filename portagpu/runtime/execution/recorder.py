@@ -24,9 +24,10 @@ class Launch(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """A copy on the device. ``enqueue``: given a queue and both memories, the target's first; ``facts``: what copies
-    that are the same but for their memories have in common."""
+    """A copy on the device, or a fill, whose source is its target. ``enqueue``: given a queue and both memories, the
+    target's first; ``facts``: what copies that are the same but for their memories have in common."""
 
+    context: Any
     target: Any
     source: Any
     enqueue: Callable[[Any, Any, Any], None]

@@ -16,7 +16,8 @@ from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from portagpu.backends.base import Backend, Completion, Driver, Queue
+from portagpu.backends.driver import Driver
+from portagpu.backends.handles import Completion, Queue
 from portagpu.backends.registry import foreign
 from portagpu.device import DeviceRecord
 from portagpu.errors import ArgumentTypeError, ClosedError, DriverError, PortaGPUError
@@ -30,6 +31,8 @@ from portagpu.runtime.execution.weak_registry import WeakRegistry
 
 if TYPE_CHECKING:
     import asyncio
+
+    from portagpu.backends.backend import Backend
 
 _uses = itertools.count(1)
 
@@ -288,7 +291,7 @@ class Stream:
         try:
             self._timeline.driver.marker(queue)
             queue.finish()
-        except self._timeline.driver.backend.errors:
+        except self._timeline.driver.errors:
             return False
         return True
 

@@ -7,7 +7,8 @@ import time
 from collections import deque
 from typing import Any
 
-from portagpu.backends.base import Completion, Driver, Queue
+from portagpu.backends.driver import Driver
+from portagpu.backends.handles import Completion, Queue
 
 _SHORTLY = 1e-3  # seconds: where nothing is under way, memory goes at once and not with the next copy
 _MAX_PENDING = 256  # copies whose host memory is kept; the next one waits for the oldest
@@ -72,7 +73,7 @@ class Timeline:
         queue, end = self.queue, self.end
         if queue is None:
             return True
-        with contextlib.suppress(*self.driver.backend.errors):  # a queue that failed
+        with contextlib.suppress(*self.driver.errors):  # a queue that failed
             if end is None:
                 self.end = end = marker(self.driver, queue)
             return self.driver.is_done(end)
@@ -105,7 +106,7 @@ class RetainedMemory:
         """Keep memory until the present ends of streams. Waits for hardly longer than nothing: finalisers call it."""
         driver, ends = self._driver, list[Completion]()
         for timeline in timelines:
-            with contextlib.suppress(*driver.backend.errors):  # one that failed keeps no other from being waited for
+            with contextlib.suppress(*driver.errors):  # one that failed keeps no other from being waited for
                 if (queue := timeline.queue) is not None:
                     ends.append(marker(driver, queue))
         self._open[object()] = ends, memory

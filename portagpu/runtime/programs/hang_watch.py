@@ -15,7 +15,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from portagpu.backends.base import Driver
+from portagpu.backends.driver import Driver
 from portagpu.errors import PortaGPUCorrectnessWarning
 from portagpu.source import Span
 
@@ -38,7 +38,7 @@ class Launch:
         """Whether the device is done with it, or nobody can tell any more."""
         try:
             return self.driver.is_done(self.event)
-        except self.driver.backend.errors:
+        except self.driver.errors:
             return True
 
     def warn(self) -> None:

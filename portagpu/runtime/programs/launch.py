@@ -10,11 +10,12 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portagpu.backends.base import Backend, KernelObject, LaunchSizes
+from portagpu.backends.handles import KernelObject
+from portagpu.backends.launches import LaunchSizes
 from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL
@@ -27,6 +28,9 @@ from portagpu.runtime.execution.recorder import Launch, active
 from portagpu.runtime.execution.weak_registry import of_threads
 from portagpu.runtime.programs.build import build
 from portagpu.runtime.programs.hang_watch import watch
+
+if TYPE_CHECKING:
+    from portagpu.backends.backend import Backend
 
 Extent = tuple[int, int, int]
 Tokens = tuple[Any, ...]
@@ -84,23 +88,30 @@ class LaunchShape:
 _BLOCKS_OF_A_UNIT = 16  # every GPU with inline PTX keeps at least as many small blocks on a compute unit
 
 
-def extent(value: Any, what: str) -> Extent:
-    """``value`` as three positive integers. Raises `LaunchConfigError`."""
+_INTS = "give an int or a tuple of 1 to 3 ints, each at least 1"
+
+
+def extent(value: Any, what: str, hint: str | None = None) -> Extent:
+    """``value`` as three positive integers. Raises `LaunchConfigError` with the hint, or with one for launches."""
     items: Sequence[Any] = value if isinstance(value, tuple | list) else (value,)
     if not 1 <= len(items) <= 3:
         raise LaunchConfigError(
             f"{what} must be a sequence of 1, 2 or 3 integers, got {list(items)}",
-            hint="give an int or a tuple of 1 to 3 ints",
+            hint=hint or _INTS,
         )
     numbers = []
     for item in items:
         if isinstance(item, bool) or not isinstance(item, int | np.integer):
-            hint = "use integer division: (n + block - 1) // block" if isinstance(item, float | np.floating) else None
-            raise LaunchConfigTypeError(f"{what} must be a sequence of integers, got {list(items)}", hint=hint)
+            advice = (
+                "use integer division: (n + block - 1) // block" if isinstance(item, float | np.floating) else _INTS
+            )
+            raise LaunchConfigTypeError(
+                f"{what} must be a sequence of integers, got {list(items)}", hint=hint or advice
+            )
         if item <= 0:
             raise LaunchConfigError(
                 f"{what} is {value!r}: every extent must be at least 1",
-                hint="skip the launch when there is nothing to do" if item == 0 else None,
+                hint=hint or ("skip the launch when there is nothing to do" if item == 0 else _INTS),
             )
         numbers.append(int(item))
     x, y, z = (*numbers, 1, 1)[:3]
@@ -455,8 +466,8 @@ def locate(error: BuildError, kernel_source: KernelSource, backend: Backend) -> 
     result = BuildError(
         message,
         span=span,
-        hint=f"kernel.{backend.inspection}() shows the {backend.language}; if the Python code is right, please report"
-        " this as a bug",
+        hint=f"kernel.{backend.language.inspection}() shows the {backend.language.title}; if the Python code is right,"
+        " please report this as a bug",
         notes=[line for line in error.log.splitlines() if line.strip()][:6],
     )
     result.log, result.opencl_source = error.log, error.opencl_source

@@ -2,7 +2,7 @@
 
 On a back end that has graphs of its own (CUDA's), the whole is one call of the driver; elsewhere each kernel and copy
 is enqueued again, without Python's work for its arguments. Kernels have the arguments of the recording: the same
-arrays, whose memory the graph keeps, and the same numbers.
+arrays, whose memory the graph keeps, and the same numbers, as what is assigned to arrays.
 
 CUDA C++ Programming Guide, "CUDA Graphs".
 """
@@ -14,11 +14,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
-from typing import Any
+from types import TracebackType
+from typing import Any, NoReturn
 
 from portagpu.errors import ClosedError, GraphError
-from portagpu.package_stamp import FOLDER
+from portagpu.notices import users_frame
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.recorder import Copy, Launch, Recorder, active
 from portagpu.runtime.execution.stream import Stream, as_stream, enqueuing
@@ -26,9 +26,9 @@ from portagpu.runtime.replay.replay import Replay
 from portagpu.source import Span, line_span
 
 _INSTEAD = (
-    "a graph has launches on device arrays, and copies between them: copies from and to the host and launches with"
-    " debug=True belong before or after it, numbers such as x[:] = 0 are written by a kernel; what a library call makes"
-    " at its first use is there after one call"
+    "a graph has launches on device arrays, copies between them, and numbers and lists that are assigned to them;"
+    " copies from and to arrays of the host, elements that Python reads, and launches with debug=True belong before or"
+    " after it; what a library call makes at its first use is there after one call"
 )
 _DEPTHS = itertools.count(-(1 << 30), 1 << 10)  # of scratch memory: a graph's calls have their own
 
@@ -40,7 +40,7 @@ class _GraphRecorder(Recorder):
 
     def __init__(self) -> None:
         self.external: dict[Stream, None] = {}  # streams of other libraries that take part
-        self._marks: list[tuple[int, tuple[str, int] | None]] = []
+        self._marks: list[tuple[int, tuple[str, int]]] = []
         self._host: tuple[str, int] | None = None
         self._aside = 0
         super().__init__(sys._getframe())
@@ -65,7 +65,7 @@ class _GraphRecorder(Recorder):
     def uses_host(self) -> None:
         """The host's memory takes part, which nobody keeps, or which Python reads when the launch is done."""
         if self._host is None:
-            self._host = _users_place() or ("<unknown>", 1)
+            self._host = _users_place()
 
     @property
     def commands(self) -> int:
@@ -82,16 +82,14 @@ class _GraphRecorder(Recorder):
         ends = [*(steps for steps, _ in self._marks[1:]), len(self.steps)]
         for (before, place), after in zip(self._marks, ends, strict=False):
             if before == after:
-                return line_span(*(place or ("<unknown>", 1)))
+                return line_span(*place)
         return None if self._host is None else line_span(*self._host)
 
 
-def _users_place() -> tuple[str, int] | None:
-    """File and line of the innermost call that is not the package's."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith(FOLDER):
-        frame = frame.f_back
-    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+def _users_place() -> tuple[str, int]:
+    """File and line of the innermost call that is the user's."""
+    frame = users_frame(sys._getframe(2))
+    return ("<unknown>", 1) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
 class _Copies:
@@ -140,6 +138,11 @@ class Graph:
         where = "" if self._context is None else f" on {self._context.device.name}"
         return f"<portagpu graph of {len(self)} steps{where}>"
 
+    def __reduce__(self) -> NoReturn:
+        raise GraphError(
+            "graphs cannot be pickled, copied or sent to another process", hint="record one in the process that uses it"
+        )
+
     def __enter__(self) -> Graph:
         """Begin to record what this thread enqueues. Raises `GraphError` inside another graph's block."""
         if active.recorder is not None:
@@ -157,7 +160,8 @@ class Graph:
     ) -> None:
         """End the recording, and wait. Raises `GraphError` for what a graph cannot have."""
         recorder, self._recorder = self._recorder, None
-        assert recorder is not None
+        if recorder is None:
+            raise GraphError("the graph is not being recorded", hint="write its block: with cuda.graph() as graph")
         active.recorder, active.depth = None, self._depth
         if error is None:
             self._finish(recorder)
@@ -167,10 +171,10 @@ class Graph:
         if stranger is not None:
             raise GraphError("this cannot be part of a graph", span=stranger, hint=_INSTEAD)
         launches = [step.compiled for step in recorder.steps if isinstance(step, Launch)]
-        contexts = {compiled.context for compiled in launches}
+        contexts = {step.compiled.context if isinstance(step, Launch) else step.context for step in recorder.steps}
         if len(contexts) > 1:
             names = ", ".join(sorted(context.device.name for context in contexts))
-            raise GraphError(f"a graph is of one device; this one has launches on {names}", hint="make one for each")
+            raise GraphError(f"a graph is of one device; this one has steps on {names}", hint="make one for each")
         if contexts:
             (self._context,) = contexts
         assert self._context is not None

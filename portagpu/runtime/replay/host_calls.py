@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from portagpu.backends.base import Memory
+from portagpu.backends.handles import Memory
 from portagpu.device.capabilities import DeviceType
 from portagpu.runtime.arrays.host_memory import Span, host_buffer, joined_spans, rounded_span
 from portagpu.runtime.arrays.layout import extent_of

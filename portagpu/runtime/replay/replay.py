@@ -12,7 +12,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from portagpu.backends.base import Driver, Enqueue, KernelObject, Memory
+from portagpu.backends.driver import Driver
+from portagpu.backends.handles import KernelObject, Memory
+from portagpu.backends.launches import Enqueue
 from portagpu.runtime.execution.context import current_context
 from portagpu.runtime.execution.recorder import Copy, Launch, Recorder, active
 from portagpu.runtime.execution.stream import Stream, enqueuing

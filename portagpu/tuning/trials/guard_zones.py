@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.backends.base import Memory
+from portagpu.backends.handles import Memory
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.creation import order_of
 from portagpu.runtime.arrays.layout import strides_of

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from portagpu.backends.registry import registered
+from portagpu.backends.registry import loaded
 from portagpu.errors import DeviceError, PortaGPUError, TuningError
 from portagpu.tuning.tunables.outcomes import shortened
 
@@ -74,7 +74,7 @@ def finding(what: str, function: Callable[..., object], *arguments: object, laun
     except AssertionError as error:
         return shortened(f"{name}: {words_of(error).strip() or 'an assertion failed'}", _LONGEST)
     except Exception as error:
-        if isinstance(error, (DeviceError, *(kind for backend in registered() for kind in backend.errors))) or (
+        if isinstance(error, (DeviceError, *(kind for backend in loaded() for kind in backend.errors))) or (
             launches and isinstance(error, PortaGPUError)
         ):
             raise

@@ -98,6 +98,8 @@ def test_results_in_the_matrix(device, place):
 
 def test_results_in_arrays_of_others(device):
     """What the caller passed comes back, in factors, too, and has the results."""
+    if cuda.current_context().driver.shares_addresses:
+        pytest.skip("libraries make their arrays themselves there")
     a = matrices((2, 5, 5))
     out = cuda.to_device(np.zeros_like(a)).to_pyopencl()
     info = cuda.to_device(np.full(2, -1, np.int32)).to_pyopencl()
@@ -259,7 +261,9 @@ def test_pivots_of_other_libraries(device):
         for wrong in (5, -1):
             with pytest.raises(errors.ShapeError, match=f"rows from {wrong} to {wrong}, the matrix has 5"):
                 linalg.lu_solve((lu, np.full(5, wrong, dtype)), b)
-    there = tuple(cuda.to_device(x).to_pyopencl() for x in (lu, pivots))
+    there = tuple(map(cuda.to_device, (lu, pivots)))
+    if not there[0].context.driver.shares_addresses:
+        there = tuple(x.to_pyopencl() for x in there)
     near(linalg.lu_solve(there, cuda.to_device(b)).copy_to_host(), np.linalg.solve(a, b))
 
 

@@ -17,6 +17,7 @@ from portagpu.blas.factorisations.parameters import GridColumns, SmallMatrices
 from portagpu.blas.factorisations.row_move_kernels import MovePlan, move_rows
 from portagpu.blas.level3.strided_memory import strided
 from portagpu.device import DeviceRecord
+from portagpu.device.capabilities import DeviceType
 from tests.helpers.hopper import HOPPER
 
 lapack = pytest.importorskip("scipy.linalg.lapack")
@@ -119,6 +120,8 @@ def test_parts_of_a_matrix(device: DeviceRecord, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(("dtype", "shape"), [("float32", (4, 4)), ("complex64", (4, 3)), ("float64", (3, 4))])
 def test_threads_of_a_warp_factor_a_matrix(device: DeviceRecord, dtype: str, shape: tuple[int, int]) -> None:
     """Matrices of both orders, one of them singular, one with equal pivots."""
+    if device.backend == "sycl" and device.capabilities.device_type is DeviceType.CPU:
+        pytest.skip("the compiler of SYCL's CPU driver dies of this kernel, or never ends (docs/driver-quirks.md)")
     a = _random((11, *shape), dtype)
     a[2, :, 1] = 0
     a[4, 1, 0] = a[4, 0, 0]  # the first of equal pivots

@@ -78,6 +78,8 @@ def test_numpys_results(device):
 
 def test_memory_of_others(device):
     """Arrays of the back end's library, at an offset and with strides; a result that is an operand."""
+    if cuda.current_context().driver.shares_addresses:
+        pytest.skip("libraries make their arrays themselves there")
     generator = np.random.default_rng(4)
     a, x = (numbers(generator, shape, np.dtype("f4")) for shape in ((6, 6), (12,)))
     theirs = cuda.to_device(x).to_pyopencl()

@@ -130,6 +130,8 @@ def test_operands_of_other_contexts_are_refused(device):
 
 
 def test_memory_of_others_is_not_recorded(device):
+    if cuda.current_context().driver.shares_addresses:
+        pytest.skip("libraries make their arrays themselves there")
     host = pair()
     a, b = map(cuda.to_device, host)
     for _ in range(3):

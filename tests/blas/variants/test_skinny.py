@@ -31,7 +31,7 @@ from portagpu.blas.gemm.variants.skinny.mma_kernels import SkinnyFragmentPlan, m
 from portagpu.blas.gemm.variants.skinny.mma_variant import SkinnyFragmentConfig, SkinnyFragmentVariant, launch
 from portagpu.blas.gemm.variants.skinny.variant import SkinnyConfig, SkinnyVariant
 from portagpu.device.ideal_device import IDEAL
-from portagpu.dispatch import arguments
+from portagpu.dispatch.arguments import conversion
 from portagpu.ir.types import ConstantType
 from portagpu.ir.verify import verify
 
@@ -301,7 +301,7 @@ def test_text_of_fragments(device, along):
     kernel = multiply_skinny_fragments
     names, fixed = kernel.source.parameters, kernel.source.constexpr
     types = tuple(
-        ConstantType(value) if name in fixed else arguments.argument_type(value, alias=False)
+        ConstantType(value) if name in fixed else conversion.argument_type(value, alias=False)
         for name, value in zip(names, given, strict=True)
     )
     program = kernel.lowered(types, HOPPER)

@@ -85,6 +85,7 @@ static cl_ushort float16_bits(float value) {
 
 static double float16_value(cl_ushort half) {
     int exponent = half >> 10 & 31, fraction = half & 1023;
+    if (exponent == 31) return fraction ? NAN : half & 0x8000 ? -INFINITY : INFINITY;
     double value = exponent ? 1024 + fraction : fraction;
     for (int n = exponent ? exponent : 1; n < 25; n++) value /= 2;
     for (int n = 25; n < exponent; n++) value *= 2;

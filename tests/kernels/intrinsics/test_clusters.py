@@ -12,7 +12,8 @@ from opencl_text import text_of
 
 from portagpu import cuda
 from portagpu.backends.opencl import architecture_ptx
-from portagpu.backends.registry import find_target, named
+from portagpu.backends.registry import named
+from portagpu.backends.survey import find_target
 from portagpu.device.ideal_device import IDEAL
 from portagpu.errors import KernelTypeError, KernelValueError, LaunchConfigError, MissingCapabilityError, SettingsError
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from programs import define
 
 from portagpu import cuda
-from portagpu.dispatch.lowering import lower_kernel
+from portagpu.dispatch.code.lowering import lower_kernel
 from portagpu.dtypes import INT32
 from portagpu.errors import UnsupportedSyntaxError
 from portagpu.ir.analysis.uniform import BARRIERS, EXCHANGES

@@ -17,7 +17,7 @@ from kernel_samples import supported
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.device import DeviceRecord
-from portagpu.dispatch.lowering import lower_kernel
+from portagpu.dispatch.code.lowering import lower_kernel
 from portagpu.dtypes import COMPLEX64, COMPLEX128, FLOAT32
 from portagpu.errors import KernelTypeError, KernelValueError, MissingCapabilityError
 from portagpu.ir.types import PYCOMPLEX, ArrayType, Layout, Scalar

@@ -13,7 +13,7 @@ import pytest
 
 import portagpu
 from portagpu import cuda
-from portagpu.dispatch.lowering import lower_kernel
+from portagpu.dispatch.code.lowering import lower_kernel
 from portagpu.errors import KernelValueError, MissingCapabilityError, PortaGPUWarning, UnsupportedSyntaxError
 from portagpu.ir.types import PYINT
 

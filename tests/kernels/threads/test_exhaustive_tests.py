@@ -10,7 +10,7 @@ import pytest
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.device.ideal_device import IDEAL
-from portagpu.dispatch.lowering import lower_kernel
+from portagpu.dispatch.code.lowering import lower_kernel
 from portagpu.dtypes import INT32, INT64
 from portagpu.ir.types import ArrayType, Layout, Scalar
 

@@ -12,7 +12,7 @@ from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.device import DeviceRecord
 from portagpu.device.ideal_device import IDEAL
-from portagpu.dispatch.lowering import lower_kernel
+from portagpu.dispatch.code.lowering import lower_kernel
 from portagpu.dtypes import COMPLEX64, FLOAT32, FLOAT64
 from portagpu.ir.types import ArrayType, Layout, Scalar
 

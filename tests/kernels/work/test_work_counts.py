@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portagpu import cuda
-from portagpu.dispatch.work import Traffic, Work
+from portagpu.dispatch.counting.work import Traffic, Work
 
 NOTHING = Traffic()
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.dispatch.code_cache import Counts
-from portagpu.dispatch.work_counts import count_work
+from portagpu.dispatch.code.requests import Counts
+from portagpu.dispatch.counting.launches import count_work
 from portagpu.errors import ArgumentTypeError, LaunchConfigError, UncountedWorkError
 
 N = 37

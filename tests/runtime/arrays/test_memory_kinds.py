@@ -100,7 +100,7 @@ def test_pinned_context_manager(device):
 def test_dlpack_is_the_same_memory_or_a_typed_error(device, size):
     array = cuda.to_device(np.arange(float(size)))
     if not shares(device):
-        with pytest.raises(BufferError, match="does not share"):
+        with pytest.raises(BufferError, match=r"does not share|Unsupported device"):  # of NumPy, for a card's
             np.from_dlpack(array)
         return
     run(array)

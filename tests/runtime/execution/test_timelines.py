@@ -91,6 +91,8 @@ def test_another_thread_on_the_new_queue_waits_for_what_the_former_waits_for(own
 
 
 def test_two_finalisers_within_one_change_of_queues(own, arrays, monkeypatch):
+    if own.driver.always_measures:
+        pytest.skip("its queues never change")
     x, y = arrays
     stream = own.stream()
     put[1, 8, stream](x, 0)

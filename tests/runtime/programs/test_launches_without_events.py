@@ -13,7 +13,7 @@ import pytest
 from pyopencl import _cl
 
 from portagpu import cuda
-from portagpu.backends.base import LaunchSizes
+from portagpu.backends.launches import LaunchSizes
 from portagpu.backends.opencl.enqueue import (
     _copy_without_event,
     _enqueue_without_event,

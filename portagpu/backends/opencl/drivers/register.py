@@ -23,6 +23,7 @@ from pathlib import Path
 from portagpu.backends.opencl.drivers import search, usable_folders
 from portagpu.backends.opencl.drivers.check import check_libraries
 from portagpu.backends.opencl.drivers.records import DriverRecord, DriverSource, DriverState, judged, missing, too_late
+from portagpu.backends.temporary_folders import remove_at_exit
 from portagpu.private_files import make_folder, private_folder, read_private, write_private
 from portagpu.settings import Settings
 
@@ -262,7 +263,7 @@ def _vendors_folder(parent: Path, drivers: Sequence[DriverRecord]) -> Path:
     except OSError as error:
         _logger.debug("cache folder unusable (%s); a temporary one is used", error)
         temporary = Path(tempfile.mkdtemp(prefix="portagpu-vendors-"))
-        usable_folders.remove_at_exit(temporary)
+        remove_at_exit(temporary)
         return _filled(temporary / "vendors", files)
 
 

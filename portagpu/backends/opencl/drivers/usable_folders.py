@@ -6,12 +6,10 @@ PoCL makes its folder when it starts, and has no device where it cannot. Contain
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import logging
 import os
 import secrets
-import shutil
 import sys
 import tempfile
 from collections.abc import MutableMapping
@@ -19,6 +17,7 @@ from pathlib import Path
 
 import platformdirs
 
+from portagpu.backends.temporary_folders import remove_at_exit
 from portagpu.private_files import private_folder
 from portagpu.settings import Settings
 
@@ -87,14 +86,3 @@ def is_usable(folder: Path) -> bool:
             os.close(handle)
             with contextlib.suppress(OSError):
                 tried.unlink()
-
-
-def remove_at_exit(folder: Path) -> None:
-    """Remove a folder at the end of this process, and not of one that was forked from it."""
-    atexit.register(_remove, folder, os.getpid())
-
-
-def _remove(folder: Path, creator: int) -> None:
-    """Remove a folder at the end of the process that made it, and not of one that was forked from it."""
-    if os.getpid() == creator:
-        shutil.rmtree(folder, ignore_errors=True)

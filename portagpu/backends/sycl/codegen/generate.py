@@ -27,8 +27,9 @@ def _instruction(printer: Printing, statement: Instruction) -> NoReturn:
 
 
 def _render(template: str, view: object) -> str:
+    assert isinstance(view, c_family.ProgramView)
     text = rendering.render(TEMPLATES, template, view)
-    return f"{prelude(text)}{text}"
+    return f"{prelude(text, view.declarations)}{text}"
 
 
 DIALECT = Dialect(

@@ -42,6 +42,8 @@ _HEADERS = {
     "group_broadcast": "group_algorithm.hpp",
     "select_from_group": "group_algorithm.hpp",
     "get_sub_group": "sub_group.hpp",
+    "__spirv_SubgroupBlockReadINTEL": "sub_group.hpp",
+    "__spirv_SubgroupBlockWriteINTEL": "sub_group.hpp",
     "local_accessor": "accessor.hpp",
     "work_group_static": "ext/oneapi/work_group_static.hpp",
     "printf": "ext/oneapi/experimental/builtins.hpp",
@@ -51,7 +53,10 @@ _HEADERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreludeView:
-    """Everything `prelude.mako` prints; ``words`` are those of the program, whose small functions it defines."""
+    """Everything `prelude.mako` prints; ``words`` are those of the program, whose small functions it defines.
+
+    ``imported``: declarations of functions that the driver's compiler has.
+    """
 
     namespace: str
     is_plain: bool
@@ -59,16 +64,17 @@ class PreludeView:
     types: tuple[tuple[str, str], ...]
     functions: tuple[str, ...]
     words: frozenset[str]
+    imported: tuple[str, ...]
 
 
-def prelude(text: str) -> str:
+def prelude(text: str, imported: tuple[str, ...] = ()) -> str:
     """The text that goes before a program's."""
-    return rendering.render(TEMPLATES, "prelude.mako", _view(text, "portagpu", is_plain=False))
+    return rendering.render(TEMPLATES, "prelude.mako", _view(text, "portagpu", imported, is_plain=False))
 
 
 def plain_prelude(text: str, kernel: str) -> str:
     """The text that goes before a program of SYCL 2020 alone: the library's one header, a namespace of its own."""
-    return rendering.render(TEMPLATES, "plain_prelude.mako", _view(text, plain_namespace(kernel), is_plain=True))
+    return rendering.render(TEMPLATES, "plain_prelude.mako", _view(text, plain_namespace(kernel), (), is_plain=True))
 
 
 def plain_namespace(kernel: str) -> str:
@@ -76,7 +82,7 @@ def plain_namespace(kernel: str) -> str:
     return f"portagpu_{kernel.rstrip('_')}"
 
 
-def _view(text: str, namespace: str, *, is_plain: bool) -> PreludeView:
+def _view(text: str, namespace: str, imported: tuple[str, ...], *, is_plain: bool) -> PreludeView:
     words = frozenset(_WORD.findall(_NO_CODE.sub(" ", text)))
     vectors = [made for made in map(_VECTOR.fullmatch, sorted(words)) if made is not None]
     numbers = words | {made[1] for made in vectors}
@@ -97,6 +103,7 @@ def _view(text: str, namespace: str, *, is_plain: bool) -> PreludeView:
         ),
         functions=functions,
         words=words,
+        imported=imported,
     )
 
 

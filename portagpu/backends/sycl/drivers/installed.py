@@ -11,7 +11,6 @@ from importlib import metadata
 from pathlib import Path
 
 PACKAGE = "intel-sycl-rt"
-INSTALL = "pip install 'portagpu[sycl]'"
 _LIBRARY = re.compile(r"libsycl\.so\.(\d+)$")
 _CPU_DRIVER = "libintelocl.so"
 _FILENAMES = "OCL_ICD_FILENAMES"

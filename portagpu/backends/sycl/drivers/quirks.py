@@ -11,13 +11,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hints:
-    """Fields are those of `portagpu.device.capabilities.Capabilities`."""
+    """Fields are those of `portagpu.device.capabilities.Capabilities`.
+
+    ``crashing_compiler``: on every device, since SYCL's own compiler ends the process over some programs (a loop that
+    reverses the bits of bytes), before a driver sees them.
+    """
 
     compares_ids: bool = True
     diverging_nests: bool = True
     cuts_subscripts: bool = True
     keeps_negations: bool = True
-    crashing_compiler: bool = False
+    crashing_compiler: bool = True
 
 
 _CPU_DRIVER = "Intel(R) OpenCL"
@@ -27,7 +31,6 @@ _HINTS = {
         diverging_nests=False,
         cuts_subscripts=False,
         keeps_negations=False,
-        crashing_compiler=True,
     ),
 }
 _NO_POINTERS = "kernels cannot take its memory as addresses (unified shared memory), and it takes no SPIR-V"

@@ -62,6 +62,8 @@ def capabilities_of(facts: Mapping[str, str], answers: Mapping[str, Any], hints:
         subgroup_size=subgroup_size,
         subgroup_sizes=tuple(map(int, str(answers["subgroup_sizes"]).split())),
         subgroup_shuffle=subgroup_size > 0,
+        subgroup_block_io=bool(answers["subgroup_block_io"]),
+        matrix_units=tuple(str(answers["matrix_units"]).split()),
         required_subgroup_size=bool(answers["subgroup_sizes"]),
         async_copies=False,
         prefetch=not is_cpu,

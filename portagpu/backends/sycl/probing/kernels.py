@@ -78,6 +78,26 @@ PG_KERNEL {attribute} void trial(int *x) {{
   x[number()] = size * 1000 + sycl::select_from_group(group, lane, (lane + 1) % size);
 }}
 """
+BLOCKS = Trial(  # two elements a lane, and 1 added
+    """
+PG_KERNEL void trial(unsigned *x) {
+  typedef unsigned two __attribute__((ext_vector_type(2)));
+  long first = number() - sycl::ext::oneapi::this_work_item::get_sub_group().get_local_linear_id();
+  auto *place = (__attribute__((opencl_global)) unsigned *)(x + 2 * first);
+  two seen = __spirv_SubgroupBlockReadINTEL<two>((const __attribute__((opencl_global)) unsigned *)place);
+  seen.y += 1;
+  __spirv_SubgroupBlockWriteINTEL(place, seen);
+}
+""",
+    ("sub_group",),
+)
+_MATRICES = """
+template <class T, int N> using lanes = T __attribute__((ext_vector_type(N)));
+SYCL_EXTERNAL lanes<float, 8> intel_sub_group_{function}({a}, {b}, lanes<float, 8>) __attribute__((convergent));
+PG_KERNEL [[sycl::reqd_sub_group_size({size})]] void trial(float *x) {{
+  x[number()] = intel_sub_group_{function}(({a})({ones_a}), ({b})({ones_b}), (lanes<float, 8>)(0.0f)).x;
+}}
+"""
 PRINTING = Trial(
     """
 PG_KERNEL void trial(int *x) { sycl::ext::oneapi::experimental::printf("portagpu %d end\\n", x[0]); }
@@ -149,6 +169,15 @@ def subgroups(size: int | None) -> Trial:
     """An exchange within subgroups, of a size that is asked for."""
     attribute = "" if size is None else f"[[sycl::reqd_sub_group_size({size})]]"
     return Trial(_SUBGROUPS.format(attribute=attribute), ("sub_group", "group_algorithm"))
+
+
+def matrix_product(function: str, size: int) -> Trial:
+    """Matrices of ones multiply to the depth of the product, whichever lane holds an element."""
+    halves = ("lanes<short, 8>", "0x3c00") if size == 16 else ("lanes<int, 8>", "0x3c003c00")
+    a, b = (halves, ("lanes<int, 8>", "0x3c003c00"))
+    if function.startswith("tf32"):
+        a, b = ("lanes<float, 4>", "1.0f"), ("lanes<float, 8>", "1.0f")
+    return Trial(_MATRICES.format(function=function, size=size, a=a[0], ones_a=a[1], b=b[0], ones_b=b[1]))
 
 
 def static_local(words: int) -> Trial:

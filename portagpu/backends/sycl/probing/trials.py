@@ -16,6 +16,7 @@ from portagpu.backends.sycl.library import SyclError
 from portagpu.backends.sycl.memory import LocalMemory
 from portagpu.backends.sycl.probing import kernels
 from portagpu.backends.sycl.probing.kernels import Trial
+from portagpu.backends.sycl.probing.matrix_units import UNITS, listed_units
 from portagpu.backends.sycl.probing.workbench import Workbench
 
 Answers = Mapping[str, int | float | bool | str]
@@ -48,6 +49,9 @@ def run_trials(bench: Workbench, journal: Journal, facts: Mapping[str, str]) -> 
     found = [n for n in sizes if works(f"subgroup_{n}", partial(_has_subgroups, bench, n))]
     static = [n for n in (local, _MODEST) if works(f"static_{n}", partial(_static_local, bench, n))]
     given = [n for n in (local, _MODEST) if journal.trial(f"argument_{n}", partial(_local_argument, bench, n), False)]
+    matrices = [
+        unit for unit in listed_units(facts, min(found, default=0)) if _multiplies(bench, journal, unit, min(found))
+    ]
     return {
         "preferred_multiple": preferred,
         "fp64": fp64,
@@ -61,6 +65,8 @@ def run_trials(bench: Workbench, journal: Journal, facts: Mapping[str, str]) -> 
         "double_add_local": adds("double_local", "double", where=fp64),
         "subgroup_size": subgroup,
         "subgroup_sizes": " ".join(map(str, found)),
+        "subgroup_block_io": subgroup > 0 and works("blocks", partial(_blocks, bench)),
+        "matrix_units": " ".join(matrices),
         "local_static": max(static, default=0),
         "local_argument": max(given, default=0),
         "printf": works("printf", partial(_prints, bench)),
@@ -78,6 +84,7 @@ def _listed(facts: Mapping[str, str], sizes: list[int], local: int) -> dict[str,
         "float_global": kernels.atomic_add("float", local=False),
         "float_local": kernels.atomic_add("float", local=True),
         "subgroup": kernels.subgroups(None),
+        "blocks": kernels.BLOCKS,
         "printf": kernels.PRINTING,
         "argument": kernels.LOCAL_ARGUMENT,
         "rate_float": kernels.rate("float"),
@@ -151,6 +158,26 @@ def _subgroup(bench: Workbench, name: str, trial: Trial) -> int:
 
 def _has_subgroups(bench: Workbench, size: int, name: str, trial: Trial) -> bool:
     return _subgroup(bench, name, trial) == size
+
+
+def _blocks(bench: Workbench, name: str, trial: Trial) -> bool:
+    """Whether a subgroup loads and stores consecutive elements, lane after lane."""
+    x = np.arange(2 * _ITEMS, dtype=np.uint32) * np.uint32(2654435761)
+    wanted = x.copy()
+    if not bench.try_out(name, trial, _ITEMS, _GROUP, x):
+        return False
+    changed = np.flatnonzero(x != wanted)
+    size = int(changed[0]) if changed.size else 0  # the second elements follow those of all lanes
+    return size > 0 and np.array_equal(x - wanted, np.arange(2 * _ITEMS) // size % 2)
+
+
+def _multiplies(bench: Workbench, journal: Journal, name: str, size: int) -> bool:
+    """Whether a kind of matrix units is there, by a program of its own: what lacks the functions does not link it."""
+    unit = UNITS[name]
+    trial, x = kernels.matrix_product(unit.function, size), np.zeros(size, np.float32)
+    return journal.trial(
+        name, lambda: bench.try_out(name, trial, size, size, x) and bool((x == unit.depth).all()), False
+    )
 
 
 def _static_local(bench: Workbench, size: int, name: str, trial: Trial) -> bool:

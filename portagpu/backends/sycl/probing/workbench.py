@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.backends.base import LaunchSizes
+from portagpu.backends.launches import LaunchSizes
 from portagpu.backends.sycl.handles import Device, Queue, SyclContext
 from portagpu.backends.sycl.kernels import Kernel, Program, enqueue_on
 from portagpu.backends.sycl.library import Library, SyclError

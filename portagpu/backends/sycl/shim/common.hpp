@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <exception>
+#include <stdexcept>
 #include <string>
 
 #include <sycl/detail/core.hpp>
@@ -23,30 +24,45 @@ template <class T> T *counted(Kind kind, T *made) {
   return made;
 }
 
-template <class T> void dropped(Kind kind, T *object) {
-  if (object) {
+template <class T> void dropped(Kind kind, T *object) noexcept {
+  if (!object)
+    return;
+  --living[kind];
+  try {
     delete object;
-    --living[kind];
+  } catch (...) { // what a driver says at an object's end helps nobody
   }
 }
 
-// What `action` returns; `otherwise` where it throws, and then the thread's error says what.
+// What a pointer leads to; nothing leads to nothing here, whatever a caller passes.
+template <class T> T &the(T *object) {
+  if (!object)
+    throw std::invalid_argument("a null pointer was passed in place of an object");
+  return *object;
+}
+
+inline void note(int code, const char *text) noexcept {
+  error_code = code ? code : not_sycl;
+  try {
+    error_text = text ? text : "";
+  } catch (...) { // no memory for it
+    error_text.clear();
+  }
+}
+
+// What `action` returns; `otherwise` where it throws, and then the thread's error says what. Every function for C that
+// may throw, or may be passed nothing, is one of these: an exception that leaves it would end the process.
 template <class Action, class Result> Result guarded(Result otherwise, Action action) noexcept {
   try {
     error_code = 0;
     return action();
   } catch (const sycl::exception &error) {
-    error_code = error.code().category() == sycl::sycl_category() ? error.code().value() : not_sycl;
-    error_text = error.what();
+    note(error.code().category() == sycl::sycl_category() ? error.code().value() : not_sycl, error.what());
   } catch (const std::exception &error) {
-    error_code = not_sycl;
-    error_text = error.what();
+    note(not_sycl, error.what());
   } catch (...) {
-    error_code = not_sycl;
-    error_text = "an error without a name";
+    note(not_sycl, "an error without a name");
   }
-  if (error_code == 0)
-    error_code = not_sycl;
   return otherwise;
 }
 

@@ -12,9 +12,46 @@
 namespace portagpu {
 
 namespace info = sycl::info::device;
+namespace matrix = sycl::ext::oneapi::experimental::matrix;
 
 template <class Value> void line(std::ostream &out, const char *name, const Value &value) {
   out << name << '\t' << value << '\n';
+}
+
+inline const char *name_of(matrix::matrix_type type) {
+  using matrix::matrix_type;
+  switch (type) {
+  case matrix_type::bf16:
+    return "bf16";
+  case matrix_type::fp16:
+    return "fp16";
+  case matrix_type::tf32:
+    return "tf32";
+  case matrix_type::fp32:
+    return "fp32";
+  case matrix_type::fp64:
+    return "fp64";
+  case matrix_type::sint8:
+    return "sint8";
+  case matrix_type::sint32:
+    return "sint32";
+  case matrix_type::uint8:
+    return "uint8";
+  default:
+    return "other";
+  }
+}
+
+// Shapes of products of matrix units, with the largest sizes where several do.
+inline std::string combinations(const sycl::device &device) {
+  std::ostringstream text;
+  for (const auto &one : device.get_info<sycl::ext::oneapi::experimental::info::device::matrix_combinations>()) {
+    for (auto type : {one.atype, one.btype, one.ctype, one.dtype})
+      text << name_of(type) << ':';
+    text << (one.max_msize ? one.max_msize : one.msize) << 'x' << (one.max_nsize ? one.max_nsize : one.nsize) << 'x'
+         << (one.max_ksize ? one.max_ksize : one.ksize) << ' ';
+  }
+  return text.str();
 }
 
 // A line for each property that the device tells: its name, a tab, and the value or several apart by spaces.
@@ -23,7 +60,7 @@ inline std::string described(const sycl::device &device) {
   auto tell = [&](const char *name, auto ask) {
     try {
       line(out, name, ask());
-    } catch (const sycl::exception &) { // it does not know
+    } catch (const std::exception &) { // it does not know
     }
   };
   auto several = [](const auto &values) {
@@ -60,6 +97,7 @@ inline std::string described(const sycl::device &device) {
     return std::to_string(sizes[2]) + ' ' + std::to_string(sizes[1]) + ' ' + std::to_string(sizes[0]);
   });
   tell("subgroup_sizes", [&] { return several(device.get_info<info::sub_group_sizes>()); });
+  tell("matrix_combinations", [&] { return combinations(device); });
   tell("vector_width_float", [&] { return device.get_info<info::native_vector_width_float>(); });
   tell("vector_width_double", [&] { return device.get_info<info::native_vector_width_double>(); });
   tell("fp16", [&] { return int(device.has(sycl::aspect::fp16)); });
@@ -73,6 +111,22 @@ inline std::string described(const sycl::device &device) {
   return out.str();
 }
 
+// Those of a platform whose driver fails are left out, unless there are no others.
+inline std::vector<sycl::device> all_devices() {
+  std::vector<sycl::device> found;
+  std::exception_ptr failure;
+  for (const auto &platform : sycl::platform::get_platforms())
+    try {
+      for (const auto &device : platform.get_devices())
+        found.push_back(device);
+    } catch (const std::exception &) {
+      failure = std::current_exception();
+    }
+  if (found.empty() && failure)
+    std::rethrow_exception(failure);
+  return found;
+}
+
 } // namespace portagpu
 
 using namespace portagpu;
@@ -82,22 +136,20 @@ extern "C" {
 // All devices of all platforms, each to be dropped by the caller; the number of them, which may exceed `most`.
 long pg_devices(sycl::device **found, long most) {
   return guarded(-1L, [&] {
-    long count = 0;
-    for (const auto &platform : sycl::platform::get_platforms())
-      for (const auto &device : platform.get_devices()) {
-        if (count < most)
-          found[count] = counted(device_kind, new sycl::device(device));
-        ++count;
-      }
-    return count;
+    auto devices = all_devices();
+    for (long n = 0; n < most && n < long(devices.size()); ++n)
+      (&the(found))[n] = nullptr;
+    for (long n = 0; n < most && n < long(devices.size()); ++n)
+      found[n] = counted(device_kind, new sycl::device(devices[n]));
+    return long(devices.size());
   });
 }
 
 // The description's length; as much of it as there is room for is written, with a zero at its end.
 long pg_describe(const sycl::device *device, char *text, long room) {
   return guarded(-1L, [&] {
-    auto found = described(*device);
-    if (room > 0) {
+    auto found = described(the(device));
+    if (text && room > 0) {
       std::strncpy(text, found.c_str(), room - 1);
       text[room - 1] = 0;
     }
@@ -108,37 +160,45 @@ long pg_describe(const sycl::device *device, char *text, long room) {
 // The platform's default context, which other libraries use, too.
 sycl::context *pg_default_context(const sycl::device *device) {
   return guarded((sycl::context *)nullptr, [&] {
-    return counted(context_kind, new sycl::context(device->get_platform().khr_get_default_context()));
+    return counted(context_kind, new sycl::context(the(device).get_platform().khr_get_default_context()));
   });
 }
 
 sycl::context *pg_context_of(const sycl::queue *queue) {
   return guarded((sycl::context *)nullptr,
-                 [&] { return counted(context_kind, new sycl::context(queue->get_context())); });
+                 [&] { return counted(context_kind, new sycl::context(the(queue).get_context())); });
 }
 
 sycl::device *pg_device_of(const sycl::queue *queue) {
-  return guarded((sycl::device *)nullptr, [&] { return counted(device_kind, new sycl::device(queue->get_device())); });
+  return guarded((sycl::device *)nullptr, [&] { return counted(device_kind, new sycl::device(the(queue).get_device())); });
 }
 
 // The first of a context's devices.
 sycl::device *pg_device_of_context(const sycl::context *context) {
   return guarded((sycl::device *)nullptr,
-                 [&] { return counted(device_kind, new sycl::device(context->get_devices().front())); });
+                 [&] { return counted(device_kind, new sycl::device(the(context).get_devices().at(0))); });
 }
 
 sycl::context *pg_copy_context(const sycl::context *context) {
-  return guarded((sycl::context *)nullptr, [&] { return counted(context_kind, new sycl::context(*context)); });
+  return guarded((sycl::context *)nullptr, [&] { return counted(context_kind, new sycl::context(the(context))); });
 }
 
 sycl::device *pg_copy_device(const sycl::device *device) {
-  return guarded((sycl::device *)nullptr, [&] { return counted(device_kind, new sycl::device(*device)); });
+  return guarded((sycl::device *)nullptr, [&] { return counted(device_kind, new sycl::device(the(device))); });
 }
 
-// Numbers that are equal for copies of one object, also with other users of the library.
-size_t pg_hash_device(const sycl::device *device) { return std::hash<sycl::device>()(*device); }
-size_t pg_hash_context(const sycl::context *context) { return std::hash<sycl::context>()(*context); }
-size_t pg_hash_queue(const sycl::queue *queue) { return std::hash<sycl::queue>()(*queue); }
+// Numbers that are equal for copies of one object, also with other users of the library; 0 where there is none.
+size_t pg_hash_device(const sycl::device *device) {
+  return guarded(size_t(0), [&] { return std::hash<sycl::device>()(the(device)); });
+}
+
+size_t pg_hash_context(const sycl::context *context) {
+  return guarded(size_t(0), [&] { return std::hash<sycl::context>()(the(context)); });
+}
+
+size_t pg_hash_queue(const sycl::queue *queue) {
+  return guarded(size_t(0), [&] { return std::hash<sycl::queue>()(the(queue)); });
+}
 
 void pg_drop_device(sycl::device *device) { dropped(device_kind, device); }
 void pg_drop_context(sycl::context *context) { dropped(context_kind, context); }

@@ -16,6 +16,13 @@ namespace syclexp = sycl::ext::oneapi::experimental;
 #define INFINITY __builtin_inff()
 #endif
 % endif
+% if view.imported:
+// functions of the driver's compiler
+template <class T, int N> using pg_lanes = T __attribute__((ext_vector_type(N)));
+% for declaration in view.imported:
+${declaration}
+% endfor
+% endif
 
 namespace portagpu {
 % for name, kind in view.types:

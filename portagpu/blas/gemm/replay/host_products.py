@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.backends.base import Memory
+from portagpu.backends.handles import Memory
 from portagpu.blas.gemm.replay.recordings import HostKnown, Recordings, Remembered
 from portagpu.errors import PortaGPUError
 from portagpu.runtime.arrays.array import DeviceNDArray

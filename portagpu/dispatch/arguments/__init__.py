@@ -1,0 +1,1 @@
+"""Arguments of kernels: their types, what is declared of them, and how values become them."""

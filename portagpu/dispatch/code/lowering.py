@@ -1,0 +1,57 @@
+"""From a kernel's text to the IR that a back end renders: the frontend, then the passes of a device."""
+
+from __future__ import annotations
+
+from portagpu.device.capabilities import Capabilities
+from portagpu.frontend.source.capture import FunctionSource
+from portagpu.frontend.source.dependencies import Dependencies
+from portagpu.frontend.specialise import specialise
+from portagpu.ir.program import GridShape, Program
+from portagpu.ir.types import ArgumentType
+from portagpu.passes.pipeline import PIPELINE, Pass, legalise, refused_statements
+
+
+def lower_kernel(
+    source: FunctionSource,
+    arguments: tuple[ArgumentType, ...],
+    caps: Capabilities,
+    *,
+    wide_index: bool = False,
+    debug: bool = False,
+    fast: bool = False,
+    bounds: bool = False,
+    block_dim: tuple[int, int, int] | None = None,
+    cluster: tuple[int, int, int] | None = None,
+    launch: GridShape | None = None,
+    dependencies: Dependencies | None = None,
+    passes: tuple[Pass, ...] | None = None,
+) -> Program:
+    """A kernel for the given argument types as a device can run it.
+
+    ``passes`` are those of the back end (None: all). ``launch`` is what the kernel is for, if its blocks wait for each
+    other on a device that does not run all at once. The other options are those of
+    `portagpu.frontend.specialise.specialise`. Raises subclasses of `portagpu.errors.KernelError`.
+    """
+
+    def lowered(checks_end: bool) -> Program:
+        return specialise(
+            source,
+            arguments,
+            caps,
+            wide_index=wide_index,
+            debug=debug,
+            fast=fast,
+            bounds=bounds,
+            block_dim=block_dim,
+            cluster=cluster,
+            checks_end=checks_end,
+            dependencies=dependencies,
+        )
+
+    passes = PIPELINE if passes is None else passes
+    program = lowered(True)
+    if program.checked and refused_statements(program, caps, launch, passes):
+        # a failed check ends its thread, and what it would have read decides about a barrier: let the thread go on,
+        # with a subscript inside the array, which is lowered in place of the one that was checked
+        program = lowered(False)
+    return legalise(program, caps, launch, passes)

@@ -1,0 +1,1 @@
+"""Launches that count: work, traffic and touched bytes, exactly."""

@@ -1,0 +1,1 @@
+"""Cheaper arithmetic: of subscripts, of the lanes of vectors, of sums with one."""

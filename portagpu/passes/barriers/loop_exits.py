@@ -1,0 +1,92 @@
+"""Loops around barriers without `break` and `continue`: flags, for compilers that allow no barrier after a branch.
+
+    for k in range(n):         gate = true
+        if f(k): continue      for k in range(gate ? n : 0):
+        if g(k): break             turn = true
+        barrier()                  if (f(k)) turn = false
+                                   if (turn) { if (g(k)) { turn = false; gate = false; }
+                                               if (turn) barrier(); }
+
+`portagpu.passes.barriers.converge` then takes the branches apart. Jumps that threads may take apart stay what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from portagpu.ir.analysis.uniform import Marks, Uniformity, jumps
+from portagpu.ir.names import GATE, is_gate
+from portagpu.ir.nodes import Assign, Break, Constant, Expr, For, If, Logical, LogicalOp, Select, Stmt, Var, While
+from portagpu.ir.types import BOOLEAN
+from portagpu.ir.walk import blocks
+
+Fresh = Callable[[str], Var]
+
+
+def without_exits(body: tuple[Stmt, ...], marks: Marks, uniform: Uniformity, fresh: Fresh) -> tuple[Stmt, ...]:
+    """The statements with flags in place of the jumps that all threads of a block take in a loop around a barrier."""
+    made: list[Stmt] = []
+    for statement in body:
+        if not marks.has_barrier(statement):
+            made.append(statement)
+        elif isinstance(statement, If):
+            then, orelse = (without_exits(part, marks, uniform, fresh) for part in blocks(statement))
+            made.append(replace(statement, then=then, orelse=orelse))
+        elif isinstance(statement, For | While):
+            inner = without_exits(statement.body, marks, uniform, fresh)
+            if jumps(statement.body) and not uniform.leaves_apart(statement):
+                made += _flagged(replace(statement, body=inner), fresh)
+            else:
+                made.append(replace(statement, body=inner))
+        else:
+            made.append(statement)
+    return tuple(made)
+
+
+def _flagged(loop: For | While, fresh: Fresh) -> list[Stmt]:
+    gate, turn = fresh(GATE), fresh(GATE)
+    start = Assign(gate, Constant(True, BOOLEAN, span=loop.span), span=loop.span)
+    body: list[Stmt] = [Assign(turn, Constant(True, BOOLEAN, span=loop.span), span=loop.span)]
+    body += _skipping(loop.body, gate, turn)
+    held, loop = gated(loop, gate, fresh)
+    return [start, *held, replace(loop, body=tuple(body))]
+
+
+def _skipping(body: tuple[Stmt, ...], gate: Var, turn: Var) -> list[Stmt]:
+    """The statements of a turn with its jumps as flags; what follows a jump is skipped."""
+    made: list[Stmt] = []
+    for position, statement in enumerate(body):
+        if not jumps((statement,)):
+            made.append(statement)
+            continue
+        span, rest = statement.span, body[position + 1 :]
+        if isinstance(statement, If):
+            then, orelse = (tuple(_skipping(part, gate, turn)) for part in blocks(statement))
+            made.append(replace(statement, then=then, orelse=orelse))
+            lines = _skipping(rest, gate, turn)
+            return [*made, If(turn, tuple(lines), (), span=rest[0].span)] if lines else made
+        flags = (gate, turn) if isinstance(statement, Break) else (turn,)
+        return made + [Assign(flag, Constant(False, BOOLEAN, span=span), span=span) for flag in flags]
+    return made
+
+
+def gated(loop: For | While, gate: Var, fresh: Callable[[str], Var]) -> tuple[list[Assign], For | While]:
+    """A loop that goes on while its gate is open, and what must be held before it."""
+    if isinstance(loop, While):
+        return [], replace(loop, condition=Logical(LogicalOp.AND, gate, loop.condition, span=loop.span))
+    stop = loop.stop
+    if isinstance(stop, Select) and isinstance(stop.condition, Var) and is_gate(stop.condition.name):
+        both = Logical(LogicalOp.AND, gate, stop.condition, span=stop.span)  # asked again before each turn
+        return [], replace(loop, stop=replace(stop, condition=both))
+    held: list[Assign] = []
+    bounds: list[Expr] = []
+    for bound in (loop.start, loop.stop, loop.step):
+        if not isinstance(bound, Constant):
+            target = replace(fresh("bound"), type=bound.type)
+            held.append(Assign(target, bound, span=bound.span))
+            bound = target
+        bounds.append(bound)
+    start, stop, step = bounds
+    stop = Select(gate, stop, start, stop.type, span=stop.span)
+    return held, replace(loop, start=start, stop=stop, step=step)

@@ -1,0 +1,1 @@
+"""Kernels whose threads count their work, and mark what they touch."""
