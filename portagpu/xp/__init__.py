@@ -6,12 +6,15 @@ Elementwise functions are put off and run as one kernel when their result is nee
 
 from __future__ import annotations
 
+from portagpu.xp import fft as fft
+from portagpu.xp import linalg as linalg
 from portagpu.xp.creation import *  # noqa: F403
 from portagpu.xp.data_types import *  # noqa: F403
 from portagpu.xp.elementwise import *  # noqa: F403
 from portagpu.xp.indexing import *  # noqa: F403
 from portagpu.xp.inspection import *  # noqa: F403
 from portagpu.xp.manipulation import *  # noqa: F403
+from portagpu.xp.products import *  # noqa: F403
 from portagpu.xp.searching import *  # noqa: F403
 from portagpu.xp.sets import *  # noqa: F403
 from portagpu.xp.sorting import *  # noqa: F403

@@ -11,6 +11,8 @@ from portagpu.errors import ArgumentTypeError, DTypeError
 from portagpu.expressions.apply import apply, apply_into
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.numpy_dispatch import register
+from portagpu.xp import numpy_fft as numpy_fft
+from portagpu.xp import numpy_linalg as numpy_linalg
 from portagpu.xp import numpy_names as numpy_names  # which registers NumPy's other functions
 from portagpu.xp import numpy_reductions as numpy_reductions
 from portagpu.xp import numpy_sorting  # noqa: F401 - registers its functions

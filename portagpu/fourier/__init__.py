@@ -1,0 +1,1 @@
+"""Discrete Fourier transforms on device arrays, of any length, along any axis."""

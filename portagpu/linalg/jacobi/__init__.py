@@ -1,0 +1,1 @@
+"""Singular values and eigenvalues by rotations of pairs of columns, on device arrays."""
