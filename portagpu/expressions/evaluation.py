@@ -58,16 +58,14 @@ def _alone(root: Node) -> tuple[Any, ...] | None:
     """What tells the kernel of a node whose operands are all there, and the launch; None for other nodes."""
     operands = root.operands
     key: list[Any] = [root.operation, root.shape]
-    numbers = False
     for operand in operands:
         if type(operand) is DeviceNDArray:
-            if operand.layout_token is None or operand.stream or numbers:  # kernels take arrays first
+            if operand.layout_token is None or operand.stream:
                 return None
             key.append((operand.layout_token, operand._shape))
         elif type(operand) is Node:
             return None
         else:
-            numbers = True
             key.append(operand.dtype)
     if len(operands) == 2 and operands[0] is operands[1]:
         return None
