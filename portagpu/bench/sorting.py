@@ -53,7 +53,7 @@ def measured(x: np.ndarray[Any, Any], peer: Any) -> dict[str, tuple[float, float
         "top": (lambda: peer.partition(theirs, -few), lambda: primitives.top_k(ours, few)[0]),
     }
     _check(x, calls)
-    return {name: _in_turns((their, done), (own, wait)) for name, (their, own) in calls.items()}
+    return {name: in_turns((their, done), (own, wait)) for name, (their, own) in calls.items()}
 
 
 def _check(x: np.ndarray[Any, Any], calls: dict[str, tuple[Call, Call]]) -> None:
@@ -68,7 +68,8 @@ def _check(x: np.ndarray[Any, Any], calls: dict[str, tuple[Call, Call]]) -> None
             raise PortaGPUError(f"{name} of {x.size} elements of {x.dtype} is wrong")
 
 
-def _in_turns(*ways: tuple[Call, Call]) -> tuple[float, float]:
+def in_turns(*ways: tuple[Call, Call]) -> tuple[float, float]:
+    """Seconds of two ways, the medians of turns; each is a call, and what waits for its end."""
     counts = [max(1, int(_TURN_SECONDS / _seconds(call, wait, 1))) for call, wait in ways]
     times: list[list[float]] = [[] for _ in ways]
     for _ in range(_TURNS):

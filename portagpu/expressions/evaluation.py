@@ -58,16 +58,14 @@ def _alone(root: Node) -> tuple[Any, ...] | None:
     """What tells the kernel of a node whose operands are all there, and the launch; None for other nodes."""
     operands = root.operands
     key: list[Any] = [root.operation, root.shape]
-    numbers = False
     for operand in operands:
         if type(operand) is DeviceNDArray:
-            if operand.layout_token is None or operand.stream or numbers:  # kernels take arrays first
+            if operand.layout_token is None or operand.stream:
                 return None
             key.append((operand.layout_token, operand._shape))
         elif type(operand) is Node:
             return None
         else:
-            numbers = True
             key.append(operand.dtype)
     if len(operands) == 2 and operands[0] is operands[1]:
         return None
@@ -82,10 +80,14 @@ def _run_again(root: Node, alone: tuple[Any, ...]) -> bool:
     if found is None or array is None:
         return False
     ready, token = found
+    operands = root.operands
+    arrays = tuple(x for x in operands if type(x) is DeviceNDArray)
+    if len(arrays) < len(operands):  # kernels take numbers behind arrays
+        operands = (*arrays, *(x for x in operands if type(x) is not DeviceNDArray))
     deferred, array.deferred = array.deferred, None
     try:
         array._buffer = context.allocate(array.size * array.itemsize)
-        done: bool = ready.again(context.default_stream, (array, *root.operands))
+        done: bool = ready.again(context.default_stream, (array, *operands))
     except BaseException:
         array.deferred, array._buffer = deferred, None
         raise

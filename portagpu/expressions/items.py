@@ -10,8 +10,8 @@ from portagpu.errors import ArgumentTypeError
 from portagpu.expressions.apply import convert
 from portagpu.expressions.subscripts import mask_of, selected
 from portagpu.expressions.writing import as_source, assign, is_number, number_of
-from portagpu.primitives.gathering import Subscripts, gather, scatter
-from portagpu.primitives.selection import flatnonzero, select
+from portagpu.primitives.gathers.gathering import Subscripts, gather, scatter
+from portagpu.primitives.selections.selection import flatnonzero, select
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.numpy_dispatch import register
 
@@ -31,7 +31,7 @@ def getitem(x: DeviceNDArray, key: Any) -> DeviceNDArray:
 
 
 def setitem(x: DeviceNDArray, key: Any, value: Any) -> None:
-    """``x[key] = value`` for a key with arrays; see `getitem` and `portagpu.primitives.gathering.scatter`."""
+    """``x[key] = value`` for a key with arrays; see `getitem` and `portagpu.primitives.gathers.gathering.scatter`."""
     if x.readonly:
         raise ArgumentTypeError("the array is read-only")
     mask = mask_of(x, key)

@@ -45,8 +45,8 @@ class Program:
             registers = [self._visit(operand) for operand in value.operands]
             found = STEPS + len(self.nodes)
             self.nodes.append(value)
-            if value.shape != self._shape and self.smaller is None and any(n != 1 for n in value.shape):
-                self.smaller = value
+            if value.shape != self._shape and any(n != 1 for n in value.shape):
+                self.smaller = value  # the last one: those before may be parts of it
             self.key += (value.operation, *registers)
         elif kind is DeviceNDArray or isinstance(value, DeviceNDArray):
             if value is self.target:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, OutOfBoundsError
-from portagpu.primitives.gathering import Subscripts, joined
-from portagpu.primitives.selection import nonzero
+from portagpu.primitives.gathers.gathering import Subscripts, joined
+from portagpu.primitives.selections.selection import nonzero
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import host_array
 from portagpu.runtime.arrays.creation import as_device_array, is_device_like

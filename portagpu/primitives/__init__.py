@@ -1,9 +1,8 @@
-"""Primitives on device arrays and in kernels: scans, selection, histograms, sorting, by key."""
+"""Primitives on device arrays and in kernels: scans, selection, histograms, sorting."""
 
 from __future__ import annotations
 
-from portagpu.primitives.by_key import reduce_by_key
-from portagpu.primitives.histograms import bincount, histogram
+from portagpu.primitives.bins.histograms import bincount, histogram
 from portagpu.primitives.in_kernels import (
     block_exclusive_scan,
     block_inclusive_scan,
@@ -12,14 +11,15 @@ from portagpu.primitives.in_kernels import (
     warp_inclusive_scan,
     warp_reduce,
 )
-from portagpu.primitives.merge_sort import merge_sort
-from portagpu.primitives.run_lengths import run_length_encode
+from portagpu.primitives.scans.by_key import reduce_by_key
 from portagpu.primitives.scans.scanning import exclusive_scan, inclusive_scan
-from portagpu.primitives.searching import searchsorted
-from portagpu.primitives.selection import flatnonzero, nonzero, partition, select, select_if
-from portagpu.primitives.sorting import argsort, sort, sort_by_key
-from portagpu.primitives.top_k import top_k
-from portagpu.primitives.uniqueness import Unique, unique
+from portagpu.primitives.selections.run_lengths import run_length_encode
+from portagpu.primitives.selections.selection import flatnonzero, nonzero, partition, select, select_if
+from portagpu.primitives.sorts.merge_sort import merge_sort
+from portagpu.primitives.sorts.searching import searchsorted
+from portagpu.primitives.sorts.sorting import argsort, sort, sort_by_key
+from portagpu.primitives.sorts.top_k import top_k
+from portagpu.primitives.sorts.uniqueness import Unique, unique
 
 __all__ = [
     "Unique",

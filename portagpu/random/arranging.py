@@ -10,7 +10,7 @@ import numpy as np
 
 from portagpu.errors import ArgumentTypeError, ArgumentValueError, ShapeError
 from portagpu.expressions.apply import apply
-from portagpu.primitives.sorting import argsort
+from portagpu.primitives.sorts.sorting import argsort
 from portagpu.random.continuous import Continuous
 from portagpu.random.discrete import Discrete
 from portagpu.random.permutations import (

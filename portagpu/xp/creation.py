@@ -12,7 +12,7 @@ from portagpu.cuda.interchange import from_dlpack as _from_dlpack
 from portagpu.errors import ArgumentTypeError, DTypeError, MemoryNotSharedError, ShapeError
 from portagpu.expressions.apply import apply, convert
 from portagpu.expressions.writing import chosen, filled
-from portagpu.primitives.sequences import band, steps, whole_steps
+from portagpu.primitives.gathers.sequences import band, steps, whole_steps
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.checks import host_array
 from portagpu.runtime.arrays.creation import as_device_array, is_device_like, to_device

@@ -13,7 +13,7 @@ from portagpu.expressions.apply import apply, convert
 from portagpu.expressions.reductions import functions
 from portagpu.linalg.jacobi.eigenvalues import eigen_factors
 from portagpu.linalg.jacobi.singular_values import singular_factors, singular_values
-from portagpu.primitives.sequences import whole_steps
+from portagpu.primitives.gathers.sequences import whole_steps
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.xp.conversion import array_of
 from portagpu.xp.diagonals import diagonal

@@ -13,7 +13,7 @@ from portagpu.expressions.apply import apply
 from portagpu.fourier.axes import floating, transform_axis
 from portagpu.fourier.kernels import COMPLEX, HERMITIAN, REAL
 from portagpu.fourier.transforms import Transform
-from portagpu.primitives.sequences import whole_steps
+from portagpu.primitives.gathers.sequences import whole_steps
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.layout import checked_dtype
 from portagpu.xp.conversion import array_of

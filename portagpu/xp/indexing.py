@@ -9,7 +9,7 @@ import numpy as np
 from portagpu.errors import ShapeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.writing import as_source
-from portagpu.primitives.gathering import Subscripts, gather, gather_along, normal_axis, scatter, scatter_along
+from portagpu.primitives.gathers.gathering import Subscripts, gather, gather_along, normal_axis, scatter, scatter_along
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.ufuncs.operands import broadcast_shapes
 
@@ -22,7 +22,7 @@ def take(
     """The parts along an axis at integers; axis None: the elements of the flat array, or of an array of one axis.
 
     ``mode`` for integers that the axis does not have: "raise", "wrap" around or "clip" to its ends.
-    Raises `OutOfBoundsError`; see `portagpu.primitives.gathering` for when.
+    Raises `OutOfBoundsError`; see `portagpu.primitives.gathers.gathering` for when.
     """
     if axis is None:
         x, axis = x.ravel(), 0

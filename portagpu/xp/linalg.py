@@ -12,7 +12,7 @@ from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.expressions.apply import apply, apply_into
 from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import filled
-from portagpu.primitives.sequences import band
+from portagpu.primitives.gathers.sequences import band
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.xp.conversion import array_of
 from portagpu.xp.decompositions import cholesky, eigh, eigvalsh, floating_of, matrices_of, qr, slogdet, svd, svdvals

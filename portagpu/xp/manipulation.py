@@ -10,9 +10,9 @@ import numpy as np
 
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, NotContiguousError, ShapeError
 from portagpu.expressions.writing import place
-from portagpu.primitives.gathering import Subscripts, gather, normal_axis
-from portagpu.primitives.joining import fits, join
-from portagpu.primitives.repeats import numbers_of_repeats
+from portagpu.primitives.gathers.gathering import Subscripts, gather, normal_axis
+from portagpu.primitives.gathers.joining import fits, join
+from portagpu.primitives.selections.repeats import numbers_of_repeats
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.arrays.numpy_dispatch import call

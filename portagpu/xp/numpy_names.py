@@ -11,9 +11,9 @@ from portagpu.errors import DTypeError, ShapeError
 from portagpu.expressions import items as items  # which registers subscripts
 from portagpu.expressions.apply import apply, apply_into
 from portagpu.expressions.writing import assign, filled, is_number
-from portagpu.primitives.gathering import normal_axis
-from portagpu.primitives.histograms import bincount, histogram
-from portagpu.primitives.selection import flatnonzero
+from portagpu.primitives.bins.histograms import bincount, histogram
+from portagpu.primitives.gathers.gathering import normal_axis
+from portagpu.primitives.selections.selection import flatnonzero
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.layout import checked_dtype, checked_shape
 from portagpu.runtime.arrays.numpy_dispatch import register

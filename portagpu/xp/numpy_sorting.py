@@ -8,7 +8,7 @@ import numpy as np
 
 from portagpu import primitives
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
-from portagpu.primitives.rows import contiguous, device_operand
+from portagpu.primitives.sorts.rows import contiguous, device_operand
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.numpy_dispatch import register
 from portagpu.xp.sets import isin

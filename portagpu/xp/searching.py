@@ -6,7 +6,7 @@ from typing import Any
 
 from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import chosen
-from portagpu.primitives import selection
+from portagpu.primitives.selections import selection
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.xp.conversion import array_of
 from portagpu.xp.manipulation import stack

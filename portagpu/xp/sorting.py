@@ -9,7 +9,7 @@ import numpy as np
 from portagpu import primitives
 from portagpu.errors import DTypeError
 from portagpu.expressions.apply import convert
-from portagpu.primitives.rows import device_operand
+from portagpu.primitives.sorts.rows import device_operand
 from portagpu.runtime.arrays.array import DeviceNDArray
 
 __all__ = ["argsort", "searchsorted", "sort"]

@@ -40,7 +40,7 @@ def test_sycl_renders_each_but_those_of_some_makers_hardware():
     native = {
         f"warp_{name}" for name in ("active", "all", "any", "ballot", "eq", "match_all", "match_any", "shfl", "sync")
     }
-    units = {name for name in table if name.startswith(("cluster_", "mfma", "wmma", "mad_"))}
+    units = {name for name in table if name.startswith(("cluster_", "mfma", "wmma"))}
     assert table - registry.named("sycl").language.operations == native | units | {
         "map_shared_rank",
         "nanosleep",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from portagpu.primitives import extremes, gathering, histograms, shares
+from portagpu.primitives import extremes, shares
+from portagpu.primitives.bins import histograms
+from portagpu.primitives.gathers import gathering
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import pytest
 from keys_in_arrays import sample, stable_order
 
 from portagpu import cuda
-from portagpu.primitives import radix_plan
-from portagpu.primitives.ordering import order_of
-from portagpu.primitives.radix_request import Request
-from portagpu.primitives.radix_sort import Method, sort_rows
+from portagpu.primitives.sorts import radix_plan
+from portagpu.primitives.sorts.ordering import order_of
+from portagpu.primitives.sorts.radix_request import Request
+from portagpu.primitives.sorts.radix_sort import Method, sort_rows
 
 _ROWS = {
     Method.TINY: (7, 32),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda, errors, primitives
-from portagpu.primitives.repeats import numbers_of_repeats
+from portagpu.primitives.selections.repeats import numbers_of_repeats
 
 SIZES = [0, 1, 31, 33, 4095, 4097, 20_011]
 

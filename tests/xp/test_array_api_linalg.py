@@ -247,3 +247,11 @@ def test_errors(device):
         xp.linalg.matrix_power(a @ a.T, 0.5)
     with pytest.raises(ShapeError, match="tensordot"):
         xp.tensordot(a, a, axes=3)
+
+
+def test_products_of_expressions_that_are_made_again(device):
+    for seed in range(4):  # the second one is recorded
+        a, b = _random((6, 6), "float32", seed), _random((8, 6), "float32", seed + 9)
+        there, other = cuda.to_device(a), cuda.to_device(b)
+        found = xp.matmul(xp.multiply(there, xp.add(there, 1)), xp.negative(other.mT))
+        np.testing.assert_allclose(_host(found), (a * (a + 1)) @ -b.T, rtol=1e-4, atol=1e-4)

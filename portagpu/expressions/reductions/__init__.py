@@ -1,1 +1,1 @@
-"""Reductions of expressions: sums, extremes and their places, in the kernel of what is reduced."""
+"""Reductions of expressions along axes: sums, extremes and their places, in one kernel."""

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from portagpu.backends.driver import Driver
 from portagpu.backends.handles import KernelObject, Memory
 from portagpu.backends.launches import Enqueue
+from portagpu.runtime.execution.context import current_context
 from portagpu.runtime.execution.recorder import Copy, Launch, Recorder, active
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape
@@ -46,9 +47,9 @@ def recorded(
     ``numbers``, it has `Replay.arguments`. The operands are read after the call, which may add to them. ``host``: notes
     what the call does with host arrays, see `Recorder`.
     """
-    for context in {getattr(array, "context", None) for array in tuple(operands)}:  # ranges of the host's have none
-        if context is not None:
-            context.unsettled.settle()  # what was put off is no part of the call
+    operands_contexts = {getattr(array, "context", None) for array in tuple(operands)}  # ranges of the host's have none
+    for context in {current_context(), *operands_contexts} - {None}:
+        context.unsettled.settle()  # what was put off is no part of the call, and not to be made again
     before, active.recorder = active.recorder, Recorder(sys._getframe(), host)
     try:
         call()

@@ -10,8 +10,8 @@ from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import chosen
-from portagpu.primitives.gathering import normal_axis
-from portagpu.primitives.sorting import sort
+from portagpu.primitives.gathers.gathering import normal_axis
+from portagpu.primitives.sorts.sorting import sort
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.numpy_dispatch import call, register
 from portagpu.xp import creation, indexing, statistics

@@ -85,6 +85,7 @@ def first(
         multiply(c)
         return
     context = c.context
+    context.unsettled.settle()  # what was put off is no part of the product
     known = _recordings.of(context).refresh(context)
     if borrowed:
         key = _borrowed_key(a, b, c, stream, numbers)

@@ -12,12 +12,12 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.errors import ArgumentTypeError, ShapeError
-from portagpu.primitives.ordering import Order, order_of, ordered
-from portagpu.primitives.radix_plan import DIGITS, WIDTH
-from portagpu.primitives.radix_request import Request, has_tiles
-from portagpu.primitives.radix_sort import sort_rows
-from portagpu.primitives.rows import Rows, checked_axis, device_operand
-from portagpu.primitives.taken import Counted, Selection
+from portagpu.primitives.sorts.ordering import Order, order_of, ordered
+from portagpu.primitives.sorts.radix_plan import DIGITS, WIDTH
+from portagpu.primitives.sorts.radix_request import Request, has_tiles
+from portagpu.primitives.sorts.radix_sort import sort_rows
+from portagpu.primitives.sorts.rows import Rows, checked_axis, device_operand
+from portagpu.primitives.sorts.taken import Counted, Selection
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.kernel_source import launch

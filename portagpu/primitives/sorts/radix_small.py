@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from portagpu import cuda
-from portagpu.primitives.ordering import ordered
-from portagpu.primitives.radix_plan import DIGITS, WARP, WIDTH, Payload
-from portagpu.primitives.radix_tiles import (
+from portagpu.primitives.sorts.ordering import ordered
+from portagpu.primitives.sorts.radix_plan import DIGITS, WARP, WIDTH, Payload
+from portagpu.primitives.sorts.radix_tiles import (
     Work,
     begin_warps,
     count_tile,

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from portagpu import cuda
-from portagpu.primitives.gather import gathered
-from portagpu.primitives.ordering import order_of
-from portagpu.primitives.radix_request import Request
-from portagpu.primitives.radix_sort import sort_rows
-from portagpu.primitives.rows import BITS
+from portagpu.primitives.gathers.gather import gathered
+from portagpu.primitives.sorts.ordering import order_of
+from portagpu.primitives.sorts.radix_request import Request
+from portagpu.primitives.sorts.radix_sort import sort_rows
+from portagpu.primitives.sorts.rows import BITS
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.ufuncs.kernel_source import launch
 

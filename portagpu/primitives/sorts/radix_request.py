@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from portagpu.device.capabilities import Capabilities, DeviceType
-from portagpu.primitives.ordering import Order
-from portagpu.primitives.radix_plan import WIDTH, Payload, Plan, tile_items
+from portagpu.primitives.sorts.ordering import Order
+from portagpu.primitives.sorts.radix_plan import WIDTH, Payload, Plan, tile_items
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream

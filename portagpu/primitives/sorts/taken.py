@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.primitives import radix_chunks, radix_serial
-from portagpu.primitives.radix_plan import WARP
-from portagpu.primitives.radix_request import has_tiles
-from portagpu.primitives.radix_tiles import ALL
+from portagpu.primitives.sorts import radix_chunks, radix_serial
+from portagpu.primitives.sorts.radix_plan import WARP
+from portagpu.primitives.sorts.radix_request import has_tiles
+from portagpu.primitives.sorts.radix_tiles import ALL
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.context import Context
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.errors import ShapeError
-from portagpu.primitives.gathering import Subscripts, gather
-from portagpu.primitives.selection import flatnonzero
+from portagpu.primitives.gathers.gathering import Subscripts, gather
+from portagpu.primitives.selections.selection import flatnonzero
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.ufuncs.kernel_source import launch
 

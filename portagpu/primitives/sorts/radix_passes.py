@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.primitives import radix_chunks, radix_onesweep, radix_serial
-from portagpu.primitives.radix_plan import DIGITS, WIDTH, Payload, Plan
-from portagpu.primitives.radix_request import THREADS, Request, Sorted, plan_of
+from portagpu.primitives.sorts import radix_chunks, radix_onesweep, radix_serial
+from portagpu.primitives.sorts.radix_plan import DIGITS, WIDTH, Payload, Plan
+from portagpu.primitives.sorts.radix_request import THREADS, Request, Sorted, plan_of
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 
 _SWEEPING = 384  # threads of blocks that wait for each other

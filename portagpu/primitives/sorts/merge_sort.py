@@ -18,7 +18,7 @@ from portagpu import cuda
 from portagpu.device.capabilities import DeviceType
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import KernelTypeError
-from portagpu.primitives.rows import Rows, checked_axis, device_operand
+from portagpu.primitives.sorts.rows import Rows, checked_axis, device_operand
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.kernel_source import launch

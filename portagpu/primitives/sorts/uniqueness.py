@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.primitives.complex_keys import complex_order
-from portagpu.primitives.gather import gathered
-from portagpu.primitives.ordering import Kind, Order, order_of, ordered
-from portagpu.primitives.radix_request import Request
-from portagpu.primitives.radix_sort import sort_rows
-from portagpu.primitives.rows import as_bits, contiguous, device_operand
-from portagpu.primitives.taken import Counted, Selection
+from portagpu.primitives.gathers.gather import gathered
+from portagpu.primitives.sorts.complex_keys import complex_order
+from portagpu.primitives.sorts.ordering import Kind, Order, order_of, ordered
+from portagpu.primitives.sorts.radix_request import Request
+from portagpu.primitives.sorts.radix_sort import sort_rows
+from portagpu.primitives.sorts.rows import as_bits, contiguous, device_operand
+from portagpu.primitives.sorts.taken import Counted, Selection
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.kernel_source import launch

@@ -8,11 +8,11 @@ from enum import Enum
 import numpy as np
 
 from portagpu.device.capabilities import Capabilities
-from portagpu.primitives import radix_chunks, radix_serial
-from portagpu.primitives.radix_passes import serial_width, sort_by_chunks, sort_by_sweeps, sort_serial_chunks
-from portagpu.primitives.radix_plan import WIDTH, Payload
-from portagpu.primitives.radix_request import THREADS, Request, Sorted, has_tiles, plan_of
-from portagpu.primitives.radix_small import sort_small_rows, sort_tiny_rows
+from portagpu.primitives.sorts import radix_chunks, radix_serial
+from portagpu.primitives.sorts.radix_passes import serial_width, sort_by_chunks, sort_by_sweeps, sort_serial_chunks
+from portagpu.primitives.sorts.radix_plan import WIDTH, Payload
+from portagpu.primitives.sorts.radix_request import THREADS, Request, Sorted, has_tiles, plan_of
+from portagpu.primitives.sorts.radix_small import sort_small_rows, sort_tiny_rows
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 
 _TINY = 32  # keys of a row for which others are counted

@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from portagpu import cuda
-from portagpu.primitives.ordering import digit_of, ordered
-from portagpu.primitives.radix_plan import Payload
-from portagpu.primitives.radix_tiles import Moved
+from portagpu.primitives.sorts.ordering import digit_of, ordered
+from portagpu.primitives.sorts.radix_plan import Payload
+from portagpu.primitives.sorts.radix_tiles import Moved
 
 
 @cuda.jit

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.primitives.ordering import digit_of
-from portagpu.primitives.radix_plan import DIGITS, WARP, WIDTH, Payload
+from portagpu.primitives.sorts.ordering import digit_of
+from portagpu.primitives.sorts.radix_plan import DIGITS, WARP, WIDTH, Payload
 
 ALL = 0xFFFFFFFF
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.errors import ShapeError
-from portagpu.primitives.compaction_kernels import places_kernel
-from portagpu.primitives.predicates import flags_by
-from portagpu.primitives.selection import flatnonzero
+from portagpu.primitives.selections.compaction_kernels import places_kernel
+from portagpu.primitives.selections.predicates import flags_by
+from portagpu.primitives.selections.selection import flatnonzero
 from portagpu.primitives.shares import threads_of
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.ufuncs.kernel_source import launch

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, ShapeError
-from portagpu.primitives.complex_keys import complex_order
-from portagpu.primitives.gather import gathered
-from portagpu.primitives.ordering import order_of
-from portagpu.primitives.radix_request import Request
-from portagpu.primitives.radix_sort import sort_rows
-from portagpu.primitives.rows import BITS, Rows, checked_axis, device_operand
+from portagpu.primitives.gathers.gather import gathered
+from portagpu.primitives.sorts.complex_keys import complex_order
+from portagpu.primitives.sorts.ordering import order_of
+from portagpu.primitives.sorts.radix_request import Request
+from portagpu.primitives.sorts.radix_sort import sort_rows
+from portagpu.primitives.sorts.rows import BITS, Rows, checked_axis, device_operand
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import ArgumentTypeError, ShapeError
-from portagpu.primitives.compaction_kernels import (
+from portagpu.primitives.flat import flat, new
+from portagpu.primitives.selections.compaction_kernels import (
     ITEMS,
     counting_kernel,
     drop,
@@ -18,9 +19,8 @@ from portagpu.primitives.compaction_kernels import (
     places_kernel,
     value_of,
 )
-from portagpu.primitives.coordinates import coordinates_of
-from portagpu.primitives.flat import flat, new
-from portagpu.primitives.predicates import flags_by, flags_of
+from portagpu.primitives.selections.coordinates import coordinates_of
+from portagpu.primitives.selections.predicates import flags_by, flags_of
 from portagpu.primitives.shares import Shares, shares_of, threads_of
 from portagpu.runtime.arrays.array import DeviceNDArray
 

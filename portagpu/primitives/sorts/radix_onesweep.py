@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from portagpu import cuda
-from portagpu.primitives.ordering import digit_of
-from portagpu.primitives.radix_plan import DIGITS, WARP, WIDTH
-from portagpu.primitives.radix_tiles import (
+from portagpu.primitives.sorts.ordering import digit_of
+from portagpu.primitives.sorts.radix_plan import DIGITS, WARP, WIDTH
+from portagpu.primitives.sorts.radix_tiles import (
     Moved,
     Work,
     begin_warps,

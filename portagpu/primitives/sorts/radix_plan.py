@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portagpu.primitives.ordering import Order
+from portagpu.primitives.sorts.ordering import Order
 
 
 class Payload(Enum):

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, OutOfBoundsError, ShapeError
-from portagpu.primitives import gather_kernels as kernels
 from portagpu.primitives.flat import flat, new, uploaded
+from portagpu.primitives.gathers import gather_kernels as kernels
 from portagpu.primitives.shares import is_serial
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.creation import to_device

@@ -8,7 +8,7 @@ import numpy as np
 
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import DTypeError, SettingsError, ShapeError
-from portagpu.primitives import histogram_kernels as kernels
+from portagpu.primitives.bins import histogram_kernels as kernels
 from portagpu.primitives.extremes import extremes
 from portagpu.primitives.shares import is_serial, threads_of
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array

@@ -11,9 +11,9 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
-from portagpu.primitives.gather import gathered
-from portagpu.primitives.ordering import order_of, ordered
-from portagpu.primitives.rows import as_bits, contiguous, device_operand
+from portagpu.primitives.gathers.gather import gathered
+from portagpu.primitives.sorts.ordering import order_of, ordered
+from portagpu.primitives.sorts.rows import as_bits, contiguous, device_operand
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.kernel_source import launch

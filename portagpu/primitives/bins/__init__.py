@@ -1,0 +1,1 @@
+"""Histograms and counts."""

@@ -1,0 +1,1 @@
+"""Gathers and scatters of elements at places, joins and sequences."""

@@ -1,0 +1,1 @@
+"""Selection: elements, or their places, by flags and predicates, in order."""
