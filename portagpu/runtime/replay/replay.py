@@ -47,9 +47,10 @@ def recorded(
     ``numbers``, it has `Replay.arguments`. The operands are read after the call, which may add to them. ``host``: notes
     what the call does with host arrays, see `Recorder`.
     """
-    operands_contexts = {getattr(array, "context", None) for array in tuple(operands)}  # ranges of the host's have none
-    for context in {current_context(), *operands_contexts} - {None}:
-        context.unsettled.settle()  # what was put off is no part of the call, and not to be made again
+    contexts = [current_context(), *(getattr(array, "context", None) for array in tuple(operands))]
+    for context in contexts:  # ranges of the host's memory have none
+        if context is not None:
+            context.unsettled.settle()  # what was put off is no part of the call, and not to be made again
     before, active.recorder = active.recorder, Recorder(sys._getframe(), host)
     try:
         call()
