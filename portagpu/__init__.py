@@ -332,7 +332,7 @@ def _products() -> tuple[Callable[..., Any], Callable[..., Any]]:
 numpy_dispatch.register("matmul", matmul)
 numpy_dispatch.register("linalg.matmul", matmul)
 numpy_dispatch.register("dot", _dot)
-numpy_dispatch.load_later(lambda: importlib.import_module("portagpu.xp.numpy_protocols"))
+numpy_dispatch.load_later(lambda: importlib.import_module("portagpu.xp.protocols.ufuncs"))
 
 __all__ = [
     "Signature",

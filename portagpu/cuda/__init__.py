@@ -82,7 +82,9 @@ _LATER_BY_MODULE: dict[str, str] = {
     ),
     "runtime.replay.graphs": "Graph graph",
     "cuda.interchange": "from_dlpack from_cuda_array_interface",
-    "xp.numpy_creation": "arange asarray empty empty_like eye full full_like linspace ones ones_like zeros zeros_like",
+    "xp.protocols.creation": (
+        "arange asarray empty empty_like eye full full_like linspace ones ones_like zeros zeros_like"
+    ),
     "cuda.session": (
         "cuda_error detect event_elapsed_time external_stream is_bfloat16_supported is_float16_supported"
         " legacy_default_stream per_thread_default_stream profile_start profile_stop profiling require_context"

@@ -121,7 +121,7 @@ from portagpu.types import (
     void,
 )
 from portagpu.ufuncs.decorators import guvectorize, vectorize
-from portagpu.xp.numpy_creation import (
+from portagpu.xp.protocols.creation import (
     arange,
     asarray,
     empty,

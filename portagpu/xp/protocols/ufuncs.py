@@ -13,12 +13,12 @@ from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.layout import checked_dtype
 from portagpu.runtime.arrays.numpy_dispatch import register
 from portagpu.xp import beyond as beyond
-from portagpu.xp import numpy_fft as numpy_fft
-from portagpu.xp import numpy_linalg as numpy_linalg
-from portagpu.xp import numpy_names as numpy_names  # which registers NumPy's other functions
-from portagpu.xp import numpy_reductions as numpy_reductions
-from portagpu.xp import numpy_sorting  # noqa: F401 - registers its functions
 from portagpu.xp.devices import context_on
+from portagpu.xp.protocols import fft as fft  # these register NumPy's other functions
+from portagpu.xp.protocols import linalg as linalg
+from portagpu.xp.protocols import names as names
+from portagpu.xp.protocols import reductions as reductions
+from portagpu.xp.protocols import sorting as sorting
 
 _KEYWORDS = frozenset({"out", "where", "dtype", "casting"})
 _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")

@@ -1,0 +1,1 @@
+"""NumPy's functions and operators on device arrays, under NumPy's names and with its arguments."""
