@@ -11,7 +11,7 @@ import numpy as np
 from portagpu import dtypes
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.expressions.program import STEPS, TARGET, Steps
-from portagpu.ufuncs.kernel_source import kernel_from, position
+from portagpu.ufuncs.kernel_source import KEPT, kernel_from, position
 
 FLAT = 0
 """In place of a number of axes: the arrays that are not single elements lie alike, without gaps."""
@@ -35,7 +35,7 @@ def _made(text: str) -> Dispatcher[..., Any]:
         if found is None:
             if len(_kernels) >= _MOST:
                 _kernels.clear()
-            found = _kernels[text] = kernel_from(text.splitlines(), {"core": _Named, "np": np, **TYPES}, {})
+            found = _kernels[text] = kernel_from(text.splitlines(), {"core": _Named, "np": np, **TYPES}, KEPT)
     return found
 
 

@@ -11,6 +11,8 @@ from portagpu.dialect.names import INTRINSICS, blockDim, blockIdx, gridDim, thre
 from portagpu.dispatch.decorators import jit
 from portagpu.dispatch.dispatcher import Dispatcher
 
+KEPT: dict[str, Any] = {"cache": True}
+"""Options of the package's own kernels: their code is kept on disk, by their text."""
 _THREADS = 256
 _NAMES = {
     "grid": INTRINSICS["grid"],

@@ -24,7 +24,8 @@ _CONVERSION = re.compile(
     rf"convert_(?:({'|'.join(_INTEGERS)})(2|3|4|8|16|)(?:_sat)?|({'|'.join(_FLOATS)})(2|3|4|8|16|))(?:_rt[ezpn])?"
 )
 _VECTOR_ACCESS = re.compile(r"(vload|vstore)(2|3|4|8|16)")
-_HALF_STORE = re.compile(r"vstore_half(?:_rt[ezpn])?")
+_HALF_LOAD = re.compile(r"vload_half(2|3|4|8|16|)")
+_HALF_STORE = re.compile(r"vstore_half(2|3|4|8|16|)(?:_rt[ezpn])?")
 
 _BEFORE = (
     "#ifndef CLK_LOCAL_MEM_FENCE",
@@ -57,6 +58,8 @@ def _declarations(name: str) -> str:
         found = _conversions
     elif found is None and _VECTOR_ACCESS.fullmatch(name):
         found = _vector_accesses
+    elif found is None and _HALF_LOAD.fullmatch(name):
+        found = _half_loads
     elif found is None and _HALF_STORE.fullmatch(name):
         found = _half_stores
     return "" if found is None else "\n".join(found(name))
@@ -143,14 +146,18 @@ def _vector_accesses(name: str) -> Iterator[str]:
 
 
 def _half_loads(name: str) -> Iterator[str]:
+    made = _HALF_LOAD.fullmatch(name)
+    assert made is not None
     for space in _READ_FROM:
-        yield f"float _pg_pure {name}(size_t, const {space} half*);"
+        yield f"float{made[1]} _pg_pure {name}(size_t, const {space} half*);"
 
 
 def _half_stores(name: str) -> Iterator[str]:
+    made = _HALF_STORE.fullmatch(name)
+    assert made is not None
     for kind in _FLOATS:
         for space in _READ_FROM[1:]:
-            yield f"void _pg_declared {name}({kind}, size_t, {space} half*);"
+            yield f"void _pg_declared {name}({kind}{made[1]}, size_t, {space} half*);"
 
 
 def _work_item(name: str) -> Iterator[str]:
@@ -213,7 +220,6 @@ _add(_absolute, "abs")
 _add(_of_integers(1), "clz popcount")
 _add(_of_integers(2), "hadd mul_hi rhadd rotate")
 _add(_of_integers(2, ("int", "uint")), "mul24")
-_add(_half_loads, "vload_half")
 _add(_work_item, "get_global_id get_global_offset get_global_size get_group_id get_local_id get_local_size")
 _add(_work_item, "get_num_groups")
 _add(_dimensions, "get_work_dim")

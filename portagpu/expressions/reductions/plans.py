@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from portagpu.device.capabilities import Capabilities
 from portagpu.expressions.reductions.axes import Axes, Extents
 from portagpu.expressions.reductions.reducers import Reducer
@@ -82,7 +84,10 @@ def planned(axes: Axes, reducer: Reducer, operands: Sequence[DeviceNDArray], cap
     in_order = reducer.identity is None
     across = _is_across(axes, operands) or (in_order and bool(axes.kept))
     inner = (axes.kept if across else axes.reduced) or (1,)
-    lanes = 1 if in_order else _lanes(axes, reducer, operands, inner[-1], across=across, threaded=threaded)
+    # a driver with float16 in memory only ends the process where vectors of these meet wider ones in arrays of a thread
+    # (docs/driver-quirks.md)
+    alone = in_order or (not caps.fp16 and any(array.dtype == np.float16 for array in operands))
+    lanes = 1 if alone else _lanes(axes, reducer, operands, inner[-1], across=across, threaded=threaded)
     vectors = 1 if in_order else _VECTORS
     aside = across and not threaded and not in_order
     if aside:

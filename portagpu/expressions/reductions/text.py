@@ -20,7 +20,7 @@ from portagpu.expressions.reductions.elements import Element
 from portagpu.expressions.reductions.plans import Plan
 from portagpu.expressions.reductions.reducers import Reducer
 from portagpu.expressions.reductions.text_strips import TextOfStrips
-from portagpu.ufuncs.kernel_source import kernel_from
+from portagpu.ufuncs.kernel_source import KEPT, kernel_from
 
 _MOST = 4096  # kernels that are kept
 _kernels: dict[Any, Dispatcher[..., Any]] = {}
@@ -54,7 +54,7 @@ def kernel_for(program: Element, reducer: Reducer, plan: Plan, *, has_places: bo
             if plan.lanes > 1:
                 names["vector"] = VectorMaker(held, plan.lanes)
                 names["places"] = VectorMaker(dtypes.UINT64 if plan.wide else dtypes.UINT32, plan.lanes)
-            found = _kernels[key] = kernel_from(lines, names, {})
+            found = _kernels[key] = kernel_from(lines, names, KEPT)
     return found
 
 

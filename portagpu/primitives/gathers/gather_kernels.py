@@ -15,7 +15,7 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.dispatch.dispatcher import Dispatcher
-from portagpu.ufuncs.kernel_source import kernel_from, position
+from portagpu.ufuncs.kernel_source import KEPT, kernel_from, position
 
 SEVERAL = 4
 """Elements that a thread of a GPU gathers at once."""
@@ -148,4 +148,4 @@ def joining_kernel(count: int, ndim: int) -> Dispatcher:
             f"        whole = whole * {extent}",
         ]
     text += ["        out[i] = total if good else whole"]
-    return kernel_from(text, {"core": wrapped, "wrapped": wrapped, "int64": np.int64}, {})
+    return kernel_from(text, {"core": wrapped, "wrapped": wrapped, "int64": np.int64}, KEPT)

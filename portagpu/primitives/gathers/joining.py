@@ -8,7 +8,7 @@ from functools import cache
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.primitives.flat import flat
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.ufuncs.kernel_source import kernel_from, launch
+from portagpu.ufuncs.kernel_source import KEPT, kernel_from, launch
 
 MOST_PARTS = 8
 MOST_ELEMENTS = 2**20
@@ -55,4 +55,4 @@ def _kernel(count: int) -> Dispatcher:
         if array != arrays[-1]:
             text += [f"{indent}else:", f"{indent}    at -= {width}"]
             indent += "    "
-    return kernel_from(text, {"core": _Named}, {})
+    return kernel_from(text, {"core": _Named}, KEPT)

@@ -19,7 +19,7 @@ from portagpu.dispatch.decorators import jit
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.primitives.scans.operators import Operator, shown
 from portagpu.primitives.scans.plans import Plan
-from portagpu.ufuncs.kernel_source import kernel_from
+from portagpu.ufuncs.kernel_source import KEPT, kernel_from
 
 _WARP = 32
 _ALL_LANES = 0xFFFFFFFF
@@ -67,7 +67,7 @@ def _made(plan: Plan, operator: Operator) -> Dispatcher[..., Any]:
         names["operator"] = operator.function
     if plan.lanes > 1:
         names["stored"] = VectorMaker(dtypes.from_numpy(plan.target).computed, plan.lanes)
-    return kernel_from(text.kernel(), names, {})
+    return kernel_from(text.kernel(), names, KEPT)
 
 
 class _Text:

@@ -44,7 +44,8 @@ def test_declarations_are_those_of_the_header(driver, monkeypatch):
     kinds = (*declarations._INTEGERS, *declarations._FLOATS)
     numbers = [f"convert_{kind}{width}_rte" for kind in kinds for width in declarations._WIDTHS]
     vectors = [f"{name}{width}" for name in ("vload", "vstore") for width in declarations._WIDTHS[1:]]
-    names = [*declarations._FUNCTIONS, *numbers, *vectors, "vstore_half", "vstore_half_rte"]
+    halves = [f"{name}{width}" for name in ("vload_half", "vstore_half") for width in declarations._WIDTHS]
+    names = [*declarations._FUNCTIONS, *numbers, *vectors, *halves, "vstore_half_rte"]
     text = f"{with_own_declarations(' '.join(names)).partition('#line')[0]}__kernel void nothing(void) {{}}"
     assert driver.compile(text, ("-w", NO_HEADER), (), apart=False).program is not None
     monkeypatch.setattr(programs, "_with_headers", {driver.device.key})
