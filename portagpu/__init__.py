@@ -162,9 +162,9 @@ def matmul(
     `OutOfMemoryError`, and for an epilogue what kernels do when they are compiled.
     """
     if epilogue is None and not epilogue_args and not reductions:
-        return _products()[0](a, b, out, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
+        return _product()(a, b, out, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
     numbers = {"alpha": alpha, "beta": beta, "precision": precision, "dtype": dtype, "stream": stream}
-    return _products()[0](a, b, out, **numbers, epilogue=epilogue, epilogue_args=epilogue_args, reductions=reductions)
+    return _product()(a, b, out, **numbers, epilogue=epilogue, epilogue_args=epilogue_args, reductions=reductions)
 
 
 @overload
@@ -216,7 +216,7 @@ def grouped_matmul(
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `OutOfMemoryError`.
     """
-    from portagpu.blas.grouped import grouped_matmul as implementation  # as in `_products`
+    from portagpu.blas.grouped import grouped_matmul as implementation  # as in `_product`
 
     return implementation(a, b, offsets, out, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
 
@@ -317,21 +317,15 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *types.NAMES, *_BENCHMARKS, *there, "literal_unroll"})
 
 
-def _dot(a: Any, b: Any, out: Any = None) -> Any:
-    return _products()[1](a, b, out)
-
-
 @functools.cache  # looking a module up costs as much as the rest of the way to a small product
-def _products() -> tuple[Callable[..., Any], Callable[..., Any]]:
-    from portagpu.blas.matmul import dot  # the kernels' sources are read at first use
-    from portagpu.blas.matmul import matmul as product
+def _product() -> Callable[..., Any]:
+    from portagpu.blas.matmul import matmul as product  # the kernels' sources are read at first use
 
-    return product, dot
+    return product
 
 
 numpy_dispatch.register("matmul", matmul)
 numpy_dispatch.register("linalg.matmul", matmul)
-numpy_dispatch.register("dot", _dot)
 numpy_dispatch.load_later(lambda: importlib.import_module("portagpu.xp.protocols.ufuncs"))
 
 __all__ = [

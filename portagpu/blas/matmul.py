@@ -16,7 +16,6 @@ from portagpu.blas.arguments import (
     check_precision,
     check_scalar,
     checked_result,
-    operand_of,
     operands_of,
     product_shape,
     promoted,
@@ -118,17 +117,6 @@ def matmul(
         return out
     request = _request(a, b, out, alpha, beta, precision, dtype, stream, epilogue, epilogue_args)
     return _of_device_arrays(request, None) if request.on_device else _of_host_arrays(request, None)
-
-
-def dot(a: Array, b: Array, out: Array = None) -> Array:
-    """`numpy.dot` of device arrays where it is a matrix product: of vectors and matrices. See `matmul`."""
-    for name, operand in (("a", operand_of(a, "a")), ("b", operand_of(b, "b"))):
-        if not 1 <= operand.ndim <= 2:
-            raise ShapeError(
-                f"numpy.dot of device arrays takes vectors and matrices; operand {name} has {operand.ndim} axes",
-                hint="use numpy.matmul, or reshape to two axes" if operand.ndim else "scale with a kernel",
-            )
-    return matmul(a, b, out)
 
 
 def _reduced(a: Array, b: Array, out: Array, reductions: Any, options: dict[str, Any]) -> Any:

@@ -65,7 +65,7 @@ def histogram(
     found = _counted(flat, chosen, None if weights is None else _flat(weights))
     if density:
         widths = to_device(np.diff(edges.copy_to_host()).astype(np.float64), context=x.context)
-        found = found / widths / float(found.copy_to_host().sum())  # type: ignore[operator]
+        found = found / widths / float(found.copy_to_host().sum())
     elif weights is not None and found.dtype != weights.dtype and weights.dtype.kind in "iuf":
         found = found.astype(weights.dtype)
     return found, edges
@@ -156,7 +156,7 @@ def _counted(x: DeviceNDArray, bins: _Bins, weights: DeviceNDArray | None) -> De
         piece = slice(start, start + _PIECE)
         part = _piece(x._view(piece), bins, None if weights is None else weights._view(piece), total, context)
         part = part if weights is not None else part.astype(np.int64)
-        found = part if found is None else found + part  # type: ignore[operator]
+        found = part if found is None else found + part
     assert found is not None
     return found
 

@@ -77,10 +77,11 @@ def test_small_integers_wrap_when_negated(device, dtype):
     np.testing.assert_array_equal(out, (-x).astype(np.int64))
 
 
-def test_dot_of_many_axes_is_refused(device):
-    a = cuda.to_device(np.ones((2, 3, 4), np.float32))
-    with pytest.raises(errors.ShapeError, match="dot"):
-        np.dot(a, cuda.to_device(np.ones((2, 4, 3), np.float32)))
+def test_dot_of_many_axes(device):
+    a, b = np.arange(24, dtype=np.float32).reshape(2, 3, 4), np.arange(24, dtype=np.float32).reshape(2, 4, 3)
+    np.testing.assert_array_equal(np.dot(cuda.to_device(a), cuda.to_device(b)).copy_to_host(), np.dot(a, b))
+    with pytest.raises(errors.ShapeError):
+        np.dot(cuda.to_device(a), cuda.to_device(a))
 
 
 def test_declared_type_that_a_number_does_not_fit(device):
