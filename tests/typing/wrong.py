@@ -57,7 +57,7 @@ device = cuda.to_devise(host)  # wrong
 device = cuda.to_device(host, steam=0)  # wrong
 array = cuda.to_device(host)
 array.copy_to_hots()  # wrong
-array + 1  # wrong
+array.summ()  # wrong
 array @ 3  # wrong
 kernel[1, 4](array)  # wrong
 kernel[1, 4](array, "four")  # wrong
