@@ -45,7 +45,7 @@ class Unsettled:
 
         Raises what the first that fails raises; it does so again when it is read.
         """
-        if _thread.depth:
+        if not self.arrays or _thread.depth:
             return
         with self:
             arrays = self.arrays
