@@ -200,6 +200,20 @@ def test_memory_that_others_were_shown_is_read_at_once(array, kernels):
     del shared
 
 
+@pytest.mark.parametrize("part", [np.s_[:], np.s_[1:, ::2]], ids=str)
+def test_memory_that_others_share_through_dlpack_is_not_read_later(array, part):
+    """What reads it is enqueued at once, as a kernel would be: nobody tells when the other library writes there."""
+    try:
+        host = np.from_dlpack(array)
+    except errors.MemoryNotSharedError:
+        pytest.skip("the device has memory of its own")
+    result = array[part] * 2
+    assert result.deferred is None
+    cuda.synchronize()  # NumPy knows no streams
+    host[:] = -1
+    np.testing.assert_array_equal(result.copy_to_host(), HOST[part] * 2)
+
+
 def test_closed_arrays(array):
     result = array * 2
     result.close()

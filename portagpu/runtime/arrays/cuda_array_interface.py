@@ -44,6 +44,7 @@ def address(array: Any) -> int:
         return 0
     pointer = array.context.driver.pointer(array.buffer)
     if pointer is not None:
+        array.context.shown.add(array.allocation_key)
         return int(pointer) + int(array.offset)
     key = array.allocation_key
     offset = int(array.offset)
