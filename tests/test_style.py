@@ -142,3 +142,10 @@ def test_nothing_is_left_to_do() -> None:
 def test_imports_are_at_the_top() -> None:
     late = {_name(path): _late_imports(path) for path in _PYTHON}
     assert {name: found for name, found in late.items() if found} == _LATE_IMPORTS
+
+
+def test_files_of_tests_have_names_of_their_own() -> None:
+    """pytest imports each by its base name: a second one of that name is not collected."""
+    names = sorted(path.name for path in (_ROOT / "tests").rglob("test_*.py"))
+    assert len(names) > 300
+    assert {name for name in names if names.count(name) > 1} == set()
