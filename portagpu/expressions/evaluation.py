@@ -13,6 +13,7 @@ from portagpu.expressions.node import Node
 from portagpu.expressions.program import Program, Steps
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream
 
 _THREADS = 256
@@ -20,18 +21,22 @@ _BYTES = 16  # that a thread of a GPU reads of an array: enough are then on thei
 _MOST = 4096  # launches that a context remembers
 
 
-def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | None = None) -> None:
+def evaluate(root: Node, *, into: DeviceNDArray | None = None) -> None:
     """Compute a node's elements, to memory of their own or to an array's, which may be of another dtype.
 
-    Nodes on the way whose arrays the program still has are stored by the same kernel. ``into`` shares no memory with
+    In the node's stream, else the current one. Nodes on the way whose arrays the program still has are stored by the
+    same kernel. ``into`` shares no memory with
     other operands, but may be one itself.
     """
-    alone = _alone(root) if into is None and stream is None else None
-    if alone is not None and _run_again(root, alone):
+    alone = _alone(root) if into is None else None
+    if root.stream is None:
+        root.stream = current_stream(root.context)
+    if alone is not None and _run_again(root, alone, root.stream):
         return
     program = Program(root, into)
     while program.smaller is not None:  # to be computed once, not for each element of the whole
-        evaluate(program.smaller, stream=stream)
+        program.smaller.stream = root.stream
+        evaluate(program.smaller)
         program = Program(root, into)
     stored = [root] if into is None else []
     if len(program.nodes) > 1:
@@ -43,7 +48,7 @@ def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | 
         if into is not None:
             stored, targets = [root, *stored], [into, *targets]
         if targets[0].size:
-            ready = _run(program, stored, targets, root.context, stream)
+            ready = _run(program, stored, targets, root.context, root.stream)
             if alone is not None and ready is not None and len(program.arrays) + len(program.numbers) == len(alone) - 2:
                 root.context.expression_launches[alone] = ready, targets[0].layout_token
     except BaseException:
@@ -72,7 +77,7 @@ def _alone(root: Node) -> tuple[Any, ...] | None:
     return tuple(key)
 
 
-def _run_again(root: Node, alone: tuple[Any, ...]) -> bool:
+def _run_again(root: Node, alone: tuple[Any, ...], stream: Stream) -> bool:
     """Launch a node's kernel as it was launched for a node like it; False where there was none."""
     context = root.context
     found = context.expression_launches.get(alone)
@@ -87,7 +92,7 @@ def _run_again(root: Node, alone: tuple[Any, ...]) -> bool:
     deferred, array.deferred = array.deferred, None
     try:
         array._buffer = context.allocate(array.size * array.itemsize)
-        done: bool = ready.again(context.default_stream, (array, *operands))
+        done: bool = ready.again(stream, (array, *operands))
     except BaseException:
         array.deferred, array._buffer = deferred, None
         raise
@@ -124,7 +129,7 @@ class Made:
 
 
 def _run(
-    program: Program, stored: list[Node], targets: list[DeviceNDArray], context: Context, stream: Stream | None
+    program: Program, stored: list[Node], targets: list[DeviceNDArray], context: Context, where: Stream
 ) -> ReadyLaunch | None:
     """Launch the kernel that stores nodes to arrays, which all lie alike.
 
@@ -148,7 +153,6 @@ def _run(
     for node, array in zip(stored, targets, strict=True):
         key += (program.register_of(node), array.layout_token or array.type_key)
     key += program.key
-    where = context.default_stream if stream is None else stream
     # of other libraries' arrays, and of those that are bound to one
     others = {a.stream: None for a in (*targets, *arrays) if a.stream and a.stream is not where}
     for other in others:

@@ -16,6 +16,7 @@ from portagpu.expressions.reductions.reducers import Reducer
 from portagpu.expressions.reductions.text import kernel_for
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream
 
 _MOST = 4096  # reductions that a context remembers
@@ -58,7 +59,7 @@ def reduced(
                     launches.clear()
                 launches[tuple(key)] = stages
             arrays = operands
-        where = context.default_stream if stream is None else stream
+        where = current_stream(context) if stream is None else stream
         for stage in stages:
             arrays = stage.run(arrays, found.numbers, target, context, where)
     return target

@@ -134,7 +134,7 @@ def scan(
         if initial:
             _fill_first(target, number, joining, dtype)
         if array.size:
-            where = context.default_stream if isinstance(stream, int) else as_stream(stream, context)
+            where = as_stream(stream, context)
             _launch(source, told, target, joining, (outer, length, inner), where, flags=flags, starts=starts)
     return target
 

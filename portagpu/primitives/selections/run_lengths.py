@@ -9,9 +9,11 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.errors import ShapeError
+from portagpu.primitives.flat import stream_for
 from portagpu.primitives.gathers.gathering import Subscripts, gather
 from portagpu.primitives.selections.selection import flatnonzero
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.kernel_source import launch
 
 
@@ -32,20 +34,21 @@ def _lengths(starts, size, out):
         out[i] = end - starts[i]
 
 
-def run_length_encode(values: DeviceNDArray) -> tuple[DeviceNDArray, DeviceNDArray]:
+def run_length_encode(values: DeviceNDArray, *, stream: Stream | int = 0) -> tuple[DeviceNDArray, DeviceNDArray]:
     """The value of each stretch of equal neighbours of a 1-D array, and how many these are, int64.
 
     A NaN is equal to none. The host waits for the number of stretches. Raises `ShapeError`.
     """
-    if values.ndim != 1:
-        raise ShapeError(f"runs are those of an array of one axis, not of {values.ndim}", hint="x.ravel()")
-    context = values.context
-    with context.unsettled:
-        flags = device_array(values.size, np.bool_, context=context)
-        if values.size:
-            launch(_begins, values.size, None, 0, (values, flags), context)
-        starts = flatnonzero(flags)
-        lengths = device_array(starts.size, np.int64, context=context)
-        if starts.size:
-            launch(_lengths, starts.size, None, 0, (starts, values.size, lengths), context)
-        return gather(values, 0, 1, Subscripts(starts, known=True)), lengths
+    with stream_for(values, stream):
+        if values.ndim != 1:
+            raise ShapeError(f"runs are those of an array of one axis, not of {values.ndim}", hint="x.ravel()")
+        context = values.context
+        with context.unsettled:
+            flags = device_array(values.size, np.bool_, context=context)
+            if values.size:
+                launch(_begins, values.size, None, 0, (values, flags), context)
+            starts = flatnonzero(flags)
+            lengths = device_array(starts.size, np.int64, context=context)
+            if starts.size:
+                launch(_lengths, starts.size, None, 0, (starts, values.size, lengths), context)
+            return gather(values, 0, 1, Subscripts(starts, known=True)), lengths

@@ -8,7 +8,7 @@ import numpy as np
 
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import ArgumentTypeError, ShapeError
-from portagpu.primitives.flat import flat, new
+from portagpu.primitives.flat import flat, new, stream_for
 from portagpu.primitives.selections.compaction_kernels import (
     ITEMS,
     counting_kernel,
@@ -23,56 +23,62 @@ from portagpu.primitives.selections.coordinates import coordinates_of
 from portagpu.primitives.selections.predicates import flags_by, flags_of
 from portagpu.primitives.shares import Shares, shares_of, threads_of
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.execution.stream import Stream
 
 _INDEX = np.dtype(np.int64)
 _SMALL = 4096
 """Elements that one block selects from, to memory for all of them: one launch instead of three."""
 
 
-def select(values: DeviceNDArray, flags: DeviceNDArray) -> DeviceNDArray:
+def select(values: DeviceNDArray, flags: DeviceNDArray, *, stream: Stream | int = 0) -> DeviceNDArray:
     """The elements whose flag is set, in C order: what ``values[flags]`` is for arrays of one shape.
 
     ``flags``: bools, or numbers, of which those are set that are not 0. The call waits until it is known how many there
     are. Raises `ShapeError`, `ArgumentTypeError`.
     """
-    if values.shape != flags.shape:
-        raise ShapeError(f"values of shape {values.shape} cannot be selected by flags of shape {flags.shape}")
-    return _compacted(_flags(flags), flat(values), values.dtype, value_of)
+    with stream_for(values, stream):
+        if values.shape != flags.shape:
+            raise ShapeError(f"values of shape {values.shape} cannot be selected by flags of shape {flags.shape}")
+        return _compacted(_flags(flags), flat(values), values.dtype, value_of)
 
 
-def select_if(values: DeviceNDArray, predicate: Any) -> DeviceNDArray:
+def select_if(values: DeviceNDArray, predicate: Any, *, stream: Stream | int = 0) -> DeviceNDArray:
     """The elements for which ``predicate``, a function of one element or a device function, is true, in C order."""
-    source = flat(values)
-    return select(source, flags_by(source, predicate))
+    with stream_for(values, stream):
+        source = flat(values)
+        return select(source, flags_by(source, predicate))
 
 
-def flatnonzero(flags: DeviceNDArray) -> DeviceNDArray:
+def flatnonzero(flags: DeviceNDArray, *, stream: Stream | int = 0) -> DeviceNDArray:
     """The numbers, counted in C order, of the elements that are not 0: int64, ascending."""
-    found = _flags(flags)
-    return _compacted(found, found, _INDEX, number_of)
+    with stream_for(flags, stream):
+        found = _flags(flags)
+        return _compacted(found, found, _INDEX, number_of)
 
 
-def nonzero(flags: DeviceNDArray) -> tuple[DeviceNDArray, ...]:
+def nonzero(flags: DeviceNDArray, *, stream: Stream | int = 0) -> tuple[DeviceNDArray, ...]:
     """For each axis the subscripts of the elements that are not 0, in C order. Raises `ShapeError` without axes."""
-    if not flags.ndim:
-        raise ShapeError("a 0-d array has no axes whose subscripts could be found", hint="reshape it to (1,)")
-    found = flatnonzero(flags)
-    return (found,) if flags.ndim == 1 else coordinates_of(found, flags.shape)
+    with stream_for(flags, stream):
+        if not flags.ndim:
+            raise ShapeError("a 0-d array has no axes whose subscripts could be found", hint="reshape it to (1,)")
+        found = flatnonzero(flags)
+        return (found,) if flags.ndim == 1 else coordinates_of(found, flags.shape)
 
 
-def partition(values: DeviceNDArray, flags: DeviceNDArray) -> tuple[DeviceNDArray, int]:
+def partition(values: DeviceNDArray, flags: DeviceNDArray, *, stream: Stream | int = 0) -> tuple[DeviceNDArray, int]:
     """The elements with a flag, then those without, each in C order, and how many have one: a stable partition."""
-    if values.shape != flags.shape:
-        raise ShapeError(f"values of shape {values.shape} cannot be parted by flags of shape {flags.shape}")
-    found, source = _flags(flags), flat(values)
-    with found.context.unsettled:
-        out = new((source.size,), source.dtype, found.context)
-        if not source.size:
-            return out, 0
-        shares, places, count = _counted(found)
-        kernel = moving_kernel(shares.threads, value_of, keep, source.dtype)
-        kernel[shares.blocks, shares.threads](found, places, source, out, shares.share)
-    return out, count
+    with stream_for(values, stream):
+        if values.shape != flags.shape:
+            raise ShapeError(f"values of shape {values.shape} cannot be parted by flags of shape {flags.shape}")
+        found, source = _flags(flags), flat(values)
+        with found.context.unsettled:
+            out = new((source.size,), source.dtype, found.context)
+            if not source.size:
+                return out, 0
+            shares, places, count = _counted(found)
+            kernel = moving_kernel(shares.threads, value_of, keep, source.dtype)
+            kernel[shares.blocks, shares.threads](found, places, source, out, shares.share)
+        return out, count
 
 
 def _compacted(flags: DeviceNDArray, values: DeviceNDArray, dtype: np.dtype[Any], fetch: Dispatcher) -> DeviceNDArray:

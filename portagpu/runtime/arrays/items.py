@@ -15,6 +15,7 @@ from portagpu.runtime.arrays.copies import copy_elements, fill_bytes
 from portagpu.runtime.arrays.element_reads import note_element
 from portagpu.runtime.arrays.overlap import may_overlap
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.execution.stream import Stream
 
@@ -97,8 +98,9 @@ class ArrayItems:
         elif self.stream:  # nobody waits for it, so what the program may change meanwhile is copied first
             self.setitem(key, value if isinstance(value, _VALUES) else np.array(host_array(value)))
         else:
-            self.setitem(key, value, self.context.default_stream)
-            self.context.default_stream.synchronize()
+            where = current_stream(self.context)
+            self.setitem(key, value, where)
+            where.synchronize()
 
     def getitem(self, item: Any, stream: Stream | int = 0) -> Any:
         """``self[item]``: a view, or one element, copied to the host in a stream and waited for.
@@ -125,7 +127,7 @@ class ArrayItems:
         if self.readonly:
             raise ArgumentTypeError("the array is read-only")
         where = self._stream(stream)
-        is_here = where is self.context.default_stream and target.dtype.kind in "biufc"
+        is_here = where is current_stream(self.context) and target.dtype.kind in "biufc"
         if isinstance(value, foreign.arrays):  # in memory of the device's
             numpy_dispatch.call("assign", target, value)
             return
