@@ -324,8 +324,17 @@ def _product() -> Callable[..., Any]:
     return product
 
 
-numpy_dispatch.register("matmul", matmul)
-numpy_dispatch.register("linalg.matmul", matmul)
+def _numpys_matmul(a: Any, b: Any, out: Any = None) -> Any:
+    """``@`` and `numpy.matmul`: beside device arrays, host arrays are copied to the device, and dtypes are promoted."""
+    if getattr(a, "dtype", None) != getattr(b, "dtype", None) or type(a) is not type(b):
+        from portagpu.xp.products import beside_each_other
+
+        a, b = beside_each_other(a, b)
+    return matmul(a, b, out)
+
+
+numpy_dispatch.register("matmul", _numpys_matmul)
+numpy_dispatch.register("linalg.matmul", _numpys_matmul)
 numpy_dispatch.load_later(lambda: importlib.import_module("portagpu.xp.protocols.ufuncs"))
 
 __all__ = [

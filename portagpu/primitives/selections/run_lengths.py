@@ -34,6 +34,16 @@ def _lengths(starts, size, out):
         out[i] = end - starts[i]
 
 
+def run_begins(values: DeviceNDArray) -> DeviceNDArray:
+    """Where stretches of equal neighbours of a 1-D array begin, int64. The host waits for their number."""
+    context = values.context
+    with context.unsettled:
+        flags = device_array(values.size, np.bool_, context=context)
+        if values.size:
+            launch(_begins, values.size, None, 0, (values, flags), context)
+        return flatnonzero(flags)
+
+
 def run_length_encode(values: DeviceNDArray, *, stream: Stream | int = 0) -> tuple[DeviceNDArray, DeviceNDArray]:
     """The value of each stretch of equal neighbours of a 1-D array, and how many these are, int64.
 
@@ -44,10 +54,7 @@ def run_length_encode(values: DeviceNDArray, *, stream: Stream | int = 0) -> tup
             raise ShapeError(f"runs are those of an array of one axis, not of {values.ndim}", hint="x.ravel()")
         context = values.context
         with context.unsettled:
-            flags = device_array(values.size, np.bool_, context=context)
-            if values.size:
-                launch(_begins, values.size, None, 0, (values, flags), context)
-            starts = flatnonzero(flags)
+            starts = run_begins(values)
             lengths = device_array(starts.size, np.int64, context=context)
             if starts.size:
                 launch(_lengths, starts.size, None, 0, (starts, values.size, lengths), context)

@@ -14,7 +14,22 @@ _functions: dict[str, Callable[..., Any]] = {}
 _keywords: dict[str, frozenset[str]] = {}
 ON_SHAPES = frozenset({"shape", "ndim", "size"})  # NumPy's own functions do: they only look at attributes
 
+
+class _Any(frozenset[str]):
+    """Keywords of all names."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+ANY_KEYWORDS = _Any()
+"""For functions that pass keywords on to a program's own."""
 _loaders: list[Callable[[], Any]] = []
+
+CREATING = frozenset(
+    "array asarray asanyarray ascontiguousarray asfortranarray zeros ones empty full arange eye identity tri".split()
+)
+"""NumPy's functions that make arrays on the device of what is given as ``like=``."""
 
 METHODS = frozenset({"transpose", "ravel", "reshape", "squeeze", "copy"})  # of device arrays, with NumPy's arguments
 

@@ -11,7 +11,7 @@ from portagpu.errors import DTypeError, ShapeError
 from portagpu.expressions import items as items  # which registers subscripts
 from portagpu.expressions.apply import apply, apply_into
 from portagpu.expressions.writing import assign, filled, is_number
-from portagpu.primitives.bins.histograms import bincount, histogram
+from portagpu.primitives.bins.histograms import bincount
 from portagpu.primitives.gathers.gathering import normal_axis
 from portagpu.primitives.selections.selection import flatnonzero
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -201,7 +201,6 @@ def _copyto(dst: DeviceNDArray, src: Any, casting: Any = "same_kind", where: Any
 
 
 register("copyto", _copyto, _words("casting where"))
-register("putmask", lambda a, mask, values: _copyto(a, values, "unsafe", mask), frozenset())
 
 
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **named: Any) -> Any:
@@ -226,17 +225,10 @@ register("round", _round, _words("decimals out"))
 register("around", _round, _words("decimals out"))
 
 
-def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
-    x = a if isinstance(a, DeviceNDArray) else array_of(a)
-    amounts = None if weights is None else array_of(weights, x.context)
-    return histogram(x, bins, range, weights=amounts, density=bool(density))
-
-
 def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     numbers = x if isinstance(x, DeviceNDArray) else array_of(x)
     amounts = None if weights is None else array_of(weights, numbers.context)
     return bincount(numbers, amounts, minlength)
 
 
-register("histogram", _histogram, _words("bins range density weights"))
 register("bincount", _bincount, _words("weights minlength"))
