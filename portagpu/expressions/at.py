@@ -48,8 +48,6 @@ _JOINED: dict[Any, np.ufunc] = {
     np.multiply: np.multiply,
     np.maximum: np.maximum,
     np.minimum: np.minimum,
-    np.fmax: np.fmax,
-    np.fmin: np.fmin,
     np.bitwise_and: np.bitwise_and,
     np.bitwise_or: np.bitwise_or,
     np.bitwise_xor: np.bitwise_xor,
@@ -94,7 +92,7 @@ _PYTHON = (bool, int, float, complex)
 
 def _listed(indices: Any) -> Any:
     """A subscript whose integers select arrays, too, so that there are places to go through."""
-    return np.asarray([indices]) if hasattr(indices, "__index__") and not isinstance(indices, bool) else indices
+    return np.asarray([indices]) if isinstance(indices, int | np.integer) and not isinstance(indices, bool) else indices
 
 
 def _broadcast(x: DeviceNDArray, shape: tuple[int, ...]) -> DeviceNDArray:

@@ -135,9 +135,9 @@ CASES = {
     "product of a scalar": lambda: portagpu.matmul(np.float32(2), zeros(3, 4)),
     "product of host and device": lambda: portagpu.matmul(zeros(3, 3), cuda.to_device(zeros(3, 3))),
     "product of a device array and a number": lambda: on_device(3, 3) @ 2,
-    "product of a list and a device array": lambda: [1, 2, 3] @ on_device(3, 3),
-    "product of two dtypes on the device": lambda: (
-        cuda.to_device(zeros(3, 3)) @ cuda.to_device(zeros(3, 3, dtype=np.float64))
+    "product of a list and a device array": lambda: portagpu.matmul([1, 2, 3], on_device(3, 3)),
+    "product of two dtypes on the device": lambda: portagpu.matmul(
+        cuda.to_device(zeros(3, 3)), cuda.to_device(zeros(3, 3, dtype=np.float64))
     ),
     "product into a wrong shape": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 4), out=zeros(2, 3)),
     "product into a wrong dtype": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 4), out=zeros(2, 4, dtype=np.float64)),

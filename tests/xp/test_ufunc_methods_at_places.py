@@ -58,7 +58,7 @@ def test_many_at_few_places(device):
     np.testing.assert_array_equal(*(each.copy_to_host() for each in found))  # not an order of chance
     np.add.at(x, places, values)
     alike(found[0], x, rtol=1e-10)
-    for ufunc in (np.fmax, np.multiply):
+    for ufunc in (np.maximum, np.fmax):
         wanted, each = np.ones(3), cuda.to_device(np.ones(3))
         ufunc.at(wanted, places, values)
         ufunc.at(each, cuda.to_device(places), cuda.to_device(values))

@@ -55,7 +55,8 @@ def _i0(x: Any) -> DeviceNDArray:
     out = device_array(array.shape, computed, context=array.context)
     if out.size:
         with array.context.unsettled:
-            launch(_kernel(computed.type), out.size, None, 0, (flat, out.ravel()), array.context)
+            kernel: Any = _kernel(np.float32 if computed == np.float32 else np.float64)
+            launch(kernel, out.size, None, 0, (flat, out.ravel()), array.context)
     return out.astype(held, copy=False)
 
 

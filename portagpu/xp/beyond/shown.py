@@ -39,7 +39,7 @@ def _shares(a: Any, b: Any, max_work: Any = None) -> bool:
         return False
     if not a.size or not b.size or a.allocation_key != b.allocation_key:
         return bool(a.size and b.size and may_overlap((a, b)))
-    return bool(np.shares_memory(*(np.asarray(_Lying(x)) for x in (a, b)), max_work=max_work))
+    return bool(np.shares_memory(np.asarray(_Lying(a)), np.asarray(_Lying(b)), max_work=max_work))
 
 
 def _may_share(a: Any, b: Any, max_work: Any = None) -> bool:
@@ -78,10 +78,8 @@ def _real_if_close(a: Any, tol: float = 100) -> DeviceNDArray:
 def _sort_complex(a: Any) -> DeviceNDArray:
     """Sorted along the last axis, as complex numbers."""
     x = primitives.sort(array_of(a))
-    small = x.dtype.kind in "iub" and x.dtype.itemsize <= 2 and x.dtype.kind != "b"
-    kind = (
-        x.dtype if x.dtype.kind == "c" else np.dtype(np.complex64 if small or x.dtype == np.float32 else np.complex128)
-    )
+    is_small = x.dtype == np.float32 or (x.dtype.kind in "iu" and x.dtype.itemsize <= 2)
+    kind = x.dtype if x.dtype.kind == "c" else np.dtype(np.complex64 if is_small else np.complex128)
     return x.astype(kind, copy=False)
 
 

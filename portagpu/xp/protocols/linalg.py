@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, ShapeError, UnknownOptionError
+from portagpu.errors import ShapeError, UnknownOptionError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import functions
+from portagpu.expressions.writing import chosen
 from portagpu.linalg import lstsq
 from portagpu.linalg import qr as qr_factors
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -142,10 +143,25 @@ def _matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any 
 
 
 def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
-    """Solutions by QR factors, and what NumPy returns beside them: residuals, the rank, singular values."""
-    if rcond not in (None, -1):
-        raise ArgumentTypeError("lstsq of device arrays takes no rcond=", hint="use numpy.linalg.pinv(a, rtol=...) @ b")
+    """Solutions by QR factors, and what NumPy returns beside them: residuals, the rank, singular values.
+
+    With an ``rcond`` by singular values, of which those below it, beside the largest, count as 0.
+    """
     matrix, sides = alike(matrices_of(a), b)
+    if rcond not in (None, -1):
+        u, values, vh = linalg.svd(matrix, full_matrices=False)
+        counts = apply(np.greater, values, apply(np.multiply, rcond, values[:1]))
+        inverse = chosen(counts, apply(np.reciprocal, chosen(counts, values, 1)), 0)
+        parts = matmul(apply(np.conjugate, u.T), sides)
+        x = matmul(
+            apply(np.conjugate, vh.T), apply(np.multiply, inverse if sides.ndim == 1 else inverse[:, None], parts)
+        )
+        rank = functions.count_nonzero(counts)
+        apart = apply(np.absolute, apply(np.subtract, sides, matmul(matrix, x)))
+        residuals = functions.reduce(np.add, apply(np.square, apart), 0)
+        if matrix.shape[0] <= matrix.shape[1] or int(rank) < matrix.shape[1]:
+            return x, residuals.reshape(-1)[:0], rank, values
+        return x, residuals.reshape(residuals.shape or (1,)), rank, values
     x = lstsq(matrix, sides)
     apart = apply(np.absolute, apply(np.subtract, sides, matmul(matrix, x)))
     residuals = functions.reduce(np.add, apply(np.square, apart), 0)
