@@ -37,7 +37,7 @@ def test_at_of_other_functions_and_subscripts(device):
     changed(lambda x: np.add.at(x.T, ([0, 1, 1], [2, 2, 2]), [1.0, 2.0, 4.0]), np.zeros((3, 2)))
     changed(lambda x: np.add.at(x, x < 0, 10), REAL)
     changed(lambda x: np.add.at(x, 2, 10), REAL)
-    changed(lambda x, v: np.add.at(x, [[0, 1], [1, 1]], v), REAL, REAL[:2])
+    changed(lambda x, v: np.add.at(x, [[0, 1], [1, 1]], v), REAL, np.stack([REAL[:2]] * 2))  # NumPy errs without
     changed(lambda x, i, v: np.add.at(x, i, v), REAL.astype(np.float32), PLACES, MORE.astype(np.float32))
     with pytest.raises(DTypeError, match="cannot become int64"):
         np.add.at(cuda.to_device(np.arange(3)), [0], 0.5)
