@@ -72,7 +72,7 @@ def judging_kernel(width: int) -> Dispatcher[..., Any]:
             word = np.uint64(words[i])
             low = word * span
             if width == 64:
-                high = cuda.libdevice.umul64hi(word, span)
+                high = word if span == np.uint64(0) else cuda.libdevice.umul64hi(word, span)  # 0 is 2**64
             else:
                 high = low >> shift
                 low = low & mask
