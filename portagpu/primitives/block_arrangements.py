@@ -118,9 +118,8 @@ def block_run_lengths(value, values, lengths, scratch):
     values[thread] = value
     cuda.syncthreads()
     is_first = thread == 0 or values[max(thread - 1, 0)] != value
-    number = block_inclusive_scan(
-        np.int32(1 if is_first else 0), _add, scratch
-    )  # where all have read their neighbour's
+    # when it is over, all have read what their neighbour has
+    number = block_inclusive_scan(np.int32(1 if is_first else 0), _add, scratch)
     total = scratch[size - 1]
     if is_first:
         values[number - 1] = value
