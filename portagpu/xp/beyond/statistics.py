@@ -8,15 +8,14 @@ import numpy as np
 
 from portagpu.errors import ShapeError
 from portagpu.expressions.apply import apply
-from portagpu.expressions.reductions import functions
-from portagpu.expressions.writing import chosen
 from portagpu.primitives.gathers.gathering import normal_axis
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.layout import checked_dtype
 from portagpu.runtime.arrays.numpy_dispatch import call, register
 from portagpu.xp import creation, statistics
-from portagpu.xp.conversion import array_of, context_of_any
+from portagpu.xp.conversion import array_of, context_of_any, into
 from portagpu.xp.manipulation import concat
+from portagpu.xp.protocols.reductions import masked_variance
 
 
 def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
@@ -46,33 +45,32 @@ register("average", _average, frozenset({"axis", "weights", "returned", "keepdim
 
 def _nanvar(name: str) -> Any:
     def function(
-        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = True,
+        mean: Any = None,
+        correction: float | None = None,
     ) -> Any:
         x = array_of(a)
-        if x.dtype.kind not in "fc":
-            return call("var" if name == "nanvar" else "std", x, axis, dtype, out, ddof=ddof, keepdims=keepdims)
-        there = apply(np.logical_not, apply(np.isnan, x))
-        count = functions.count_nonzero(there, axis, keepdims=True)
-        zero = x.dtype.type(0)
-        mean = apply(np.divide, statistics.sum(chosen(there, x, zero), axis=axis, keepdims=True), count.astype(x.dtype))
-        away = apply(np.absolute, chosen(there, apply(np.subtract, x, mean), zero))
-        squares = statistics.sum(apply(np.square, away), axis=axis, keepdims=keepdims)
-        count = functions.count_nonzero(there, axis, keepdims=keepdims)
-        freedom = apply(np.subtract, count.astype(squares.dtype), squares.dtype.type(ddof))
-        freedom = chosen(apply(np.greater, freedom, 0), freedom, squares.dtype.type(np.nan))
-        found = apply(np.divide, squares, freedom)
-        found = apply(np.sqrt, found) if name == "nanstd" else found
-        found = found if dtype is None else found.astype(dtype, copy=False)
-        if out is None:
-            return found
-        out[...] = found
-        return out
+        there = where
+        if x.dtype.kind in "fc":
+            present = apply(np.logical_not, apply(np.isnan, x))
+            there = present if where is True else apply(np.logical_and, present, where)
+        freedom = ddof if correction is None else correction
+        found = masked_variance(x, there, axis, dtype, correction=freedom, keepdims=keepdims, mean=mean)
+        return into(apply(np.sqrt, found) if name == "nanstd" else found, out)
 
     return function
 
 
+_OF_VARIANCES = frozenset({"axis", "dtype", "out", "ddof", "keepdims", "where", "mean", "correction"})
 for _name in ("nanvar", "nanstd"):
-    register(_name, _nanvar(_name), frozenset({"axis", "dtype", "out", "ddof", "keepdims"}))
+    register(_name, _nanvar(_name), _OF_VARIANCES)
 
 
 def _cov(
