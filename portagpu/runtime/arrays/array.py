@@ -31,7 +31,7 @@ from portagpu.runtime.arrays.layout import (
 )
 from portagpu.runtime.arrays.methods import ArrayElements
 from portagpu.runtime.arrays.operators import ArrayOperators
-from portagpu.runtime.arrays.overlap import may_overlap
+from portagpu.runtime.arrays.overlap import may_overlap, note_shown
 from portagpu.runtime.arrays.reduction_methods import ArrayReductions
 from portagpu.runtime.execution.context import Context, context_of
 from portagpu.runtime.execution.cuda_members import ArrayNames
@@ -402,13 +402,13 @@ class DeviceNDArray(ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, 
     def _interface(self, name: str) -> Any:
         """What an interface of the back end's says of this array."""
         self.context.stop_pooling()  # as below
-        self.context.shown.add(self.allocation_key)
+        note_shown(self)
         return self.context.backend.interface(name, self._stream(0).queue, self)
 
     def to_pyopencl(self, queue: Any = None) -> Any:
         """A `pyopencl.array.Array` of the same memory, whose methods use ``queue``: PyOpenCL's, or a stream."""
         self.context.stop_pooling()  # it may be given back while queues that nobody here knows still work on it
-        self.context.shown.add(self.allocation_key)
+        note_shown(self)
         where = queue if isinstance(queue, foreign.queues) else self._stream(0 if queue is None else queue).queue
         return self.context.backend.library_array(where, self)
 
