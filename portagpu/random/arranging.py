@@ -19,10 +19,10 @@ from portagpu.random.permutations import (
     extents_of,
     find_shares,
     gather_lines,
-    grid_of,
     order_by_keys,
 )
 from portagpu.random.targets import real_dtype
+from portagpu.random.thread_shares import grid_of
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.arrays.layout import checked_shape
