@@ -11,9 +11,9 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from portagpu.backends.registry import foreign
-from portagpu.errors import ArgumentTypeError, ClosedError, DTypeError, NotContiguousError, ShapeError
+from portagpu.errors import ClosedError, DTypeError, NotContiguousError, ShapeError
 from portagpu.runtime.arrays import views
-from portagpu.runtime.arrays.checks import check_stream, check_target, host_array, writable_view
+from portagpu.runtime.arrays.checks import check_stream, check_target, check_writable, host_array, writable_view
 from portagpu.runtime.arrays.copies import copy_elements, copy_strided, download, upload
 from portagpu.runtime.arrays.foreign import is_foreign
 from portagpu.runtime.arrays.items import ArrayItems
@@ -363,8 +363,7 @@ class DeviceNDArray(ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, 
         With a stream other than 0 the copy is asynchronous: synchronise the stream before changing ``ary``.
         """
         where = self._stream(stream)
-        if self.readonly:
-            raise ArgumentTypeError("the array is read-only")
+        check_writable(self)
         if isinstance(ary, DeviceNDArray):
             if ary.dtype != self.dtype:
                 raise DTypeError(f"cannot copy {ary.dtype} to {self.dtype}")
