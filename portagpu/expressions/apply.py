@@ -15,6 +15,7 @@ from portagpu.expressions.operations import Operation, conversion, operation, op
 from portagpu.expressions.stores import write
 from portagpu.expressions.together import evaluate_all
 from portagpu.runtime.arrays.array import DeviceNDArray, allocations
+from portagpu.runtime.arrays.checks import check_writable
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.arrays.factory import facts_of, with_facts
 from portagpu.runtime.execution.context import Context, current_context
@@ -154,8 +155,7 @@ def convert(x: DeviceNDArray, dtype: np.dtype[Any]) -> DeviceNDArray:
 
 def store(node: Node, out: DeviceNDArray) -> None:
     """Write a node's elements to an array, after everything that is to be computed from what it holds now."""
-    if out.readonly:
-        raise ArgumentTypeError("the array is read-only")
+    check_writable(out)
     if node.shape != out.shape:
         raise ShapeError(f"the result has shape {node.shape}, out= has {out.shape}")
     if not np.can_cast(node.dtype, out.dtype, "same_kind"):

@@ -43,6 +43,20 @@ def test_unique_of_many(device):
     np.testing.assert_array_equal(found.values.copy_to_host(), np.unique(x))
 
 
+@pytest.mark.one_device
+def test_streams(device):
+    x = np.random.default_rng(2).integers(0, 50, 40_000).astype(np.float32)
+    stream, default = cuda.stream(), cuda.default_stream()
+    for where in (stream, default):
+        found = primitives.unique(cuda.to_device(x, stream=where), inverse=True, stream=where)
+        top, places = primitives.top_k(found.inverse, 2, stream=where)
+        where.synchronize()
+        np.testing.assert_array_equal(found.values.copy_to_host(), np.arange(50))
+        np.testing.assert_array_equal(found.inverse.copy_to_host(), x)
+        assert top.copy_to_host().tolist() == [49, 49]
+        assert places.copy_to_host().tolist() == np.flatnonzero(x == 49)[:2].tolist()
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_searchsorted(device, dtype, side):
