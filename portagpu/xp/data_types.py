@@ -13,7 +13,7 @@ from portagpu.errors import DTypeError
 from portagpu.expressions.apply import convert
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.layout import checked_dtype
-from portagpu.xp.conversion import array_of
+from portagpu.ufuncs.operands import array_of, operand
 
 bool = np.dtype("bool")
 int8, int16, int32, int64 = (np.dtype(f"int{n}") for n in (8, 16, 32, 64))
@@ -90,8 +90,14 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
 
 
 def _dtype(value: Any) -> np.dtype[Any]:
+    """The dtype that a value is or has: also of other libraries' arrays, whose own are none of NumPy's."""
     found = getattr(value, "dtype", None)
-    return found if isinstance(found, np.dtype) else checked_dtype(value)
+    if isinstance(found, np.dtype):
+        return found
+    if not isinstance(value, type) and (hasattr(value, "__dlpack__") or hasattr(value, "__array_interface__")):
+        given: DeviceNDArray | np.ndarray[Any, Any] = operand(value)
+        return given.dtype
+    return checked_dtype(value)
 
 
 __all__ = [

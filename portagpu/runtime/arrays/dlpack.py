@@ -88,6 +88,7 @@ def host_view(array: View) -> np.ndarray[Any, Any]:
     )
     result.flags.writeable = not array.readonly
     note_export(array.allocation_key, mapped, begin)
+    array.context.share_with_host(mapped)
     array.context.shown.add(array.allocation_key)
     return result
 
