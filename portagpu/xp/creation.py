@@ -257,21 +257,21 @@ def _triangle(value: Any, low: int, high: int) -> DeviceNDArray:
     return chosen(mask, x, x.dtype.type(0))
 
 
-def meshgrid(*coordinates: Any, indexing: str = "xy") -> list[DeviceNDArray]:
+def meshgrid(*arrays: Any, indexing: str = "xy") -> list[DeviceNDArray]:
     """Arrays of the coordinates of a grid whose axes have these coordinates: "xy" (columns first) or "ij"."""
     if indexing not in ("xy", "ij"):
         raise ShapeError(f"indexing is 'xy' or 'ij', not {indexing!r}")
-    arrays = arrays_of(coordinates)
-    if any(x.ndim > 1 for x in arrays):
+    given = arrays_of(arrays)
+    if any(x.ndim > 1 for x in given):
         raise ShapeError("meshgrid takes arrays of one axis")
-    order = list(range(len(arrays)))
-    if indexing == "xy" and len(arrays) > 1:
+    order = list(range(len(given)))
+    if indexing == "xy" and len(given) > 1:
         order[:2] = [1, 0]
-    shape = [0] * len(arrays)
-    for x, axis in zip(arrays, order, strict=True):
+    shape = [0] * len(given)
+    for x, axis in zip(given, order, strict=True):
         shape[axis] = x.size
     made = []
-    for x, axis in zip(arrays, order, strict=True):
-        along = x.reshape(*(x.size if n == axis else 1 for n in range(len(arrays))))
+    for x, axis in zip(given, order, strict=True):
+        along = x.reshape(*(x.size if n == axis else 1 for n in range(len(given))))
         made.append(along.broadcast_to(tuple(shape)).copy())
     return made

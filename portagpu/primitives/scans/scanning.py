@@ -14,6 +14,7 @@ from portagpu.primitives.scans.operators import Operator, operator_of
 from portagpu.primitives.scans.plans import Division, Heads, divided
 from portagpu.primitives.scans.text import kernel_of
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.copies import streams_beside
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream, as_stream
@@ -127,7 +128,12 @@ def scan(
             _fill_first(target, number, joining, dtype)
         if array.size:
             where = context.default_stream if isinstance(stream, int) else as_stream(stream, context)
+            others = streams_beside(where, (source, *([] if told is None else [told])))
+            for other in others:
+                where.wait_stream(other)
             _launch(source, told, target, joining, (outer, length, inner), where, flags=flags, starts=starts)
+            for other in others:
+                other.wait_stream(where)
     return target
 
 

@@ -55,17 +55,17 @@ def to_device(
 
     Raises `DTypeError` for dtypes that no device has, `ShapeError` where ``to`` has another shape, `OutOfMemoryError`.
     """
-    if isinstance(obj, DeviceNDArray) and to is None:
-        return obj
     if to is not None:
         if not isinstance(to, DeviceNDArray):
             raise ArgumentTypeError(
                 f"to= is a device array, not {type(to).__name__}", hint="make one with cuda.device_array_like(x)"
             )
-        to.copy_to_device(as_device_array(obj) if is_device_like(obj) else obj, stream)
+        there = operand_array(obj)
+        to.copy_to_device(obj if there is None else there, stream)
         return to
-    if is_device_like(obj):
-        return as_device_array(obj)
+    there = operand_array(obj)
+    if there is not None:
+        return there
     host = host_array(obj)
     strides = None if host.size else host.strides  # nothing lies there, and they are what the program gave
     order = order_of(host)

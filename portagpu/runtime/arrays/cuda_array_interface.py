@@ -45,6 +45,7 @@ def address(array: Any) -> int:
     pointer = array.context.driver.pointer(array.buffer)
     if pointer is not None:
         array.context.shown.add(array.allocation_key)
+        array.context.unsettled.settle()  # what others write there may be read by what is put off
         return int(pointer) + int(array.offset)
     key = array.allocation_key
     offset = int(array.offset)
