@@ -57,6 +57,10 @@ def can_cast(from_: Any, to: Any, /) -> builtins.bool:
 def finfo(type: Any, /) -> np.finfo[Any]:
     """Limits of a floating-point dtype, or of an array's: ``bits eps max min smallest_normal dtype``."""
     kind = _dtype(type)
+    if kind.name == dtypes.BFLOAT16.name:
+        from ml_dtypes import finfo as limits  # who has the dtype has its package
+
+        return limits(kind)
     if kind.kind not in "fc":
         raise DTypeError(f"finfo takes floating-point dtypes, not {kind}", hint="iinfo is for integers")
     found: np.finfo[Any] = np.finfo(kind)
@@ -76,7 +80,8 @@ def isdtype(dtype: Any, kind: Any) -> builtins.bool:
     if isinstance(kind, tuple):
         return any(isdtype(dtype, one) for one in kind)
     if isinstance(kind, str) and kind in _KINDS:
-        return checked_dtype(dtype).kind in _KINDS[kind]
+        given = checked_dtype(dtype)
+        return ("f" if given.name == dtypes.BFLOAT16.name else given.kind) in _KINDS[kind]
     if isinstance(kind, str) and dtypes.parse(kind) is None:
         raise DTypeError(f"{kind!r} is no kind of dtypes", hint=f"they are {', '.join(_KINDS)}")
     return checked_dtype(dtype) == checked_dtype(kind)
