@@ -16,7 +16,7 @@ from portagpu.primitives.gathers.gathering import Subscripts, joined
 from portagpu.primitives.selections.selection import nonzero
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import host_array
-from portagpu.runtime.arrays.creation import as_device_array, is_device_like
+from portagpu.runtime.arrays.creation import operand_array
 from portagpu.ufuncs.operands import broadcast_shapes
 
 
@@ -93,7 +93,8 @@ def _item(item: Any) -> Any:
             return operator.index(item)
         except TypeError:
             pass
-        item = as_device_array(item) if is_device_like(item) else host_array(item)
+        there = operand_array(item)
+        item = host_array(item) if there is None else there
         if not item.size and item.dtype.kind == "f":
             item = item.astype(np.int64)  # an empty list
     if item.dtype.kind not in "iub":
