@@ -58,3 +58,21 @@ def test_limits_keep_the_dtype(device):
 def test_dlpack_names_its_keywords(device):
     parameters = inspect.signature(cuda.to_device(np.ones(2)).__dlpack__).parameters
     assert {"stream", "max_version", "dl_device", "copy"} <= set(parameters)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize(
+    ("shape", "mask"),
+    [((0, 1), (0, 0)), ((2, 3), (0, 3)), ((2, 3), (0, 0)), ((2, 3), (2, 0)), ((2, 3), (0,)), ((2, 3, 4), (2, 0))],
+)
+def test_masks_with_an_extent_of_zero_select_nothing(device, shape, mask):
+    host, flags = np.arange(np.prod(shape)).reshape(shape), np.zeros(mask, bool)
+    x = cuda.to_device(host)
+    for key in (flags, cuda.to_device(flags)):
+        found = x[key]
+        assert found.shape == host[flags].shape and found.dtype == host.dtype
+        x[key] = 7
+    np.testing.assert_array_equal(x.copy_to_host(), host)
+    for wrong in ((2, 1), (1,), (2, 3, 4, 1)):
+        with pytest.raises(IndexError):
+            x[cuda.to_device(np.zeros(wrong, bool))]
