@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from portagpu.backends.registry import foreign
-from portagpu.errors import ArgumentTypeError
 from portagpu.runtime.arrays import numpy_dispatch
-from portagpu.runtime.arrays.checks import assignable, host_array
+from portagpu.runtime.arrays.checks import assignable, check_writable, host_array
 from portagpu.runtime.arrays.copies import copy_elements, fill_bytes
 from portagpu.runtime.arrays.element_reads import note_element
 from portagpu.runtime.arrays.overlap import may_overlap
@@ -122,8 +121,7 @@ class ArrayItems:
             numpy_dispatch.call("setitem", self, key, value)
             return
         target = self._view(key)
-        if self.readonly:
-            raise ArgumentTypeError("the array is read-only")
+        check_writable(target)
         where = self._stream(stream)
         is_here = where is self.context.default_stream and target.dtype.kind in "biufc"
         if isinstance(value, foreign.arrays):  # in memory of the device's

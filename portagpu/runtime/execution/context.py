@@ -77,7 +77,7 @@ class Context(ContextNames):
         self.lost = False
         self.prints = False  # a kernel that prints was launched
         self.unsettled = Unsettled()
-        self.shown: set[int] = set()  # allocation keys of arrays whose memory other libraries were shown
+        self.shown: dict[int, Any] = {}  # allocation keys of memory that other libraries know, while arrays have it
         self.index_faults: Any = None  # the array that kernels set for subscripts out of bounds
         self.lent: dict[Any, Any] = {}  # device arrays of memory that others lend, by how it lies
         self.expression_launches: dict[Any, Any] = {}  # that are ready, by what leads to them
