@@ -324,13 +324,19 @@ def _product() -> Callable[..., Any]:
     return product
 
 
-def _numpys_matmul(a: Any, b: Any, out: Any = None) -> Any:
-    """``@`` and `numpy.matmul`: beside device arrays, host arrays are copied to the device, and dtypes are promoted."""
-    if getattr(a, "dtype", None) != getattr(b, "dtype", None) or type(a) is not type(b):
+@functools.cache
+def _array_product() -> Callable[..., Any]:
+    from portagpu.blas.array_product import array_product
+
+    return array_product
+
+
+def _numpys_matmul(x1: Any, x2: Any, /, out: Any = None) -> Any:
+    if type(x1) is not type(x2):  # what is on the host beside a device array
         from portagpu.xp.products import beside_each_other
 
-        a, b = beside_each_other(a, b)
-    return matmul(a, b, out)
+        x1, x2 = beside_each_other(x1, x2)
+    return _array_product()(x1, x2, out)
 
 
 numpy_dispatch.register("matmul", _numpys_matmul)

@@ -17,9 +17,9 @@ from portagpu.primitives.gathers.gathering import Subscripts, gather
 from portagpu.primitives.selections.selection import flatnonzero
 from portagpu.random.bit_generator import sequence_of
 from portagpu.random.discrete import bounds_of
-from portagpu.random.permutations import grid_of
 from portagpu.random.reference_kernels import Numbers, fill_from_reference, judging_kernel
 from portagpu.random.targets import Target, real_dtype
+from portagpu.random.thread_shares import grid_of
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.ufuncs.kernel_source import launch

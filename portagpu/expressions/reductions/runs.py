@@ -11,10 +11,11 @@ import numpy as np
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError
 from portagpu.expressions.kernels import TYPES, applied, converted
-from portagpu.expressions.reductions.functions import array_of, axes_in, finished, kinds_of
+from portagpu.expressions.reductions.functions import axes_in, finished, kinds_of
 from portagpu.primitives.flat import uploaded
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.ufuncs.kernel_source import KEPT, kernel_from, launch
+from portagpu.ufuncs.operands import array_of
 
 
 def reduceat(

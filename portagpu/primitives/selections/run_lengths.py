@@ -34,6 +34,14 @@ def _lengths(starts, size, out):
         out[i] = end - starts[i]
 
 
+def lengths_between(starts: DeviceNDArray, size: int, stream: Stream | int = 0) -> DeviceNDArray:
+    """How many elements there are from each start to the next one, or to ``size``: 1-D, int64."""
+    lengths = device_array(starts.size, np.int64, context=starts.context)
+    if starts.size:
+        launch(_lengths, starts.size, None, stream, (starts, size, lengths), starts.context)
+    return lengths
+
+
 def run_begins(values: DeviceNDArray) -> DeviceNDArray:
     """Where stretches of equal neighbours of a 1-D array begin, int64. The host waits for their number."""
     context = values.context
@@ -52,10 +60,6 @@ def run_length_encode(values: DeviceNDArray, *, stream: Stream | int = 0) -> tup
     with stream_for(values, stream):
         if values.ndim != 1:
             raise ShapeError(f"runs are those of an array of one axis, not of {values.ndim}", hint="x.ravel()")
-        context = values.context
-        with context.unsettled:
+        with values.context.unsettled:
             starts = run_begins(values)
-            lengths = device_array(starts.size, np.int64, context=context)
-            if starts.size:
-                launch(_lengths, starts.size, None, 0, (starts, values.size, lengths), context)
-            return gather(values, 0, 1, Subscripts(starts, known=True)), lengths
+            return gather(values, 0, 1, Subscripts(starts, known=True)), lengths_between(starts, values.size)

@@ -163,7 +163,7 @@ def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * ma
 
 def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> DeviceNDArray:
     """Straight lines between points with rising places."""
-    values, places, heights = arrays_of(x, xp, fp)
+    values, places, heights = arrays_of((x, xp, fp))
     if places.ndim != 1 or heights.shape != places.shape or not places.size:
         raise ShapeError(f"places of shape {places.shape} and heights of shape {heights.shape}: one axis, as many")
     kind = creation.default_float(places.context)

@@ -49,7 +49,7 @@ def _as(value: Any, kind: np.dtype[Any]) -> Any:
 def _choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """For each number n the element of the n-th array. The host waits for numbers that may be none (mode="raise")."""
     given = list(choices) if not isinstance(choices, DeviceNDArray) else list(manipulation.unstack(choices))
-    which, *arrays = arrays_of(a, *given)
+    which, *arrays = arrays_of((a, *given))
     if which.dtype.kind not in "iub":
         raise ArgumentTypeError(f"the numbers of choices are integers, not {which.dtype}")
     count = len(arrays)

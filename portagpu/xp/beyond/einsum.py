@@ -33,7 +33,7 @@ def _einsum(
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`.
     """
     inputs, output, given = _parsed(operands)
-    arrays = arrays_of(*given)
+    arrays = arrays_of(given)
     kind = np.result_type(*(x.dtype for x in arrays)) if dtype is None else checked_dtype(dtype)
     for x in arrays:
         if not np.can_cast(x.dtype, kind, casting):

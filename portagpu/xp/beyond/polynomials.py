@@ -70,7 +70,7 @@ def _transformed(a: DeviceNDArray, v: DeviceNDArray) -> DeviceNDArray:
 
 
 def _of_one_axis(*values: Any) -> list[DeviceNDArray]:
-    found = [x.reshape(1) if not x.ndim else x for x in arrays_of(*values)]
+    found = [x.reshape(1) if not x.ndim else x for x in arrays_of(values)]
     kind = np.result_type(*(x.dtype for x in found))
     for x in found:
         if x.ndim != 1 or not x.size:
@@ -116,7 +116,7 @@ def _polyval(p: Any, x: Any) -> DeviceNDArray:
 
 
 def _coefficients(*values: Any) -> list[DeviceNDArray]:
-    return [x.reshape(1) if not x.ndim else x for x in arrays_of(*values)]
+    return [x.reshape(1) if not x.ndim else x for x in arrays_of(values)]
 
 
 def _of_sum(ufunc: np.ufunc) -> Any:
@@ -159,7 +159,7 @@ def _polyfit(
     """Least squares by QR factors of the scaled Vandermonde matrix."""
     if rcond is not None or full:
         raise ArgumentTypeError("polyfit of device arrays takes no rcond= and full=", hint="leave them away")
-    places, values = arrays_of(x, y)
+    places, values = arrays_of((x, y))
     order = int(deg) + 1
     fits = places.ndim == 1 and places.size and values.ndim in (1, 2) and values.shape[:1] == places.shape
     if order < 1 or not fits:

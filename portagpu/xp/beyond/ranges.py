@@ -30,7 +30,7 @@ def _linspace(
     device: Any = None,
 ) -> Any:
     """Numbers at equal distances between elements of arrays, along a new axis."""
-    first, last = arrays_of(start, stop)
+    first, last = arrays_of((start, stop))
     kind = np.result_type(first.dtype, last.dtype, creation.default_float(first.context))
     first, last = apply(np.multiply, first, kind.type(1)), apply(np.multiply, last, kind.type(1))
     if num < 0:
@@ -69,7 +69,7 @@ def _logspace(
 def _geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> DeviceNDArray:
-    first, last = arrays_of(start, stop)
+    first, last = arrays_of((start, stop))
     kind = np.result_type(first.dtype, last.dtype, creation.default_float(first.context))
     if kind.kind == "c":
         raise ArgumentTypeError("geomspace of device arrays takes real numbers")

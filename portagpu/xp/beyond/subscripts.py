@@ -22,7 +22,7 @@ _INDEX, _BYTE = np.dtype(np.int64), np.dtype(np.uint8)
 def _ix(*args: Any) -> tuple[DeviceNDArray, ...]:
     """Subscripts that select what all of them have in common: each along an axis of its own."""
     found = []
-    for n, x in enumerate(arrays_of(*args)):
+    for n, x in enumerate(arrays_of(args)):
         if x.ndim != 1:
             raise ShapeError(f"ix_ takes arrays of one axis, not of {x.ndim}")
         if not x.size:

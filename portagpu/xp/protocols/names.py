@@ -63,7 +63,7 @@ register("triu", lambda m, k=0: creation.triu(m, k=k), _words("k"))
 
 
 def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[DeviceNDArray, ...]:
-    arrays = arrays_of(*xi)
+    arrays = arrays_of(xi)
     flat = [x.ravel() for x in arrays]
     if not sparse:
         return tuple(creation.meshgrid(*flat, indexing=indexing))
@@ -135,7 +135,7 @@ register("append", lambda arr, values, axis=None: _concatenate((arr, values), ax
 register("unstack", lambda x, /, *, axis=0: manipulation.unstack(x, axis=axis), _words("axis"))
 register(
     "broadcast_arrays",
-    lambda *args, subok=False: tuple(manipulation.broadcast_arrays(*arrays_of(*args))),
+    lambda *args, subok=False: tuple(manipulation.broadcast_arrays(*arrays_of(args))),
     _words("subok"),
 )
 register("flip", lambda m, axis=None: manipulation.flip(m, axis=axis), _words("axis"))

@@ -13,6 +13,7 @@ from portagpu.expressions.operations import operation
 from portagpu.expressions.reductions import accumulations, functions
 from portagpu.expressions.writing import chosen
 from portagpu.runtime.arrays.numpy_dispatch import register
+from portagpu.ufuncs.operands import array_of
 
 _REDUCING = frozenset({"axis", "dtype", "out", "keepdims", "initial", "where"})
 _UFUNCS = {
@@ -71,12 +72,12 @@ def masked_variance(
 
     NaN where there are no more elements than ``correction``.
     """
-    x = functions.array_of(a)
+    x = array_of(a)
     if x.dtype.kind in "biu":
         x = x.astype(np.float64 if dtype is None else dtype)
     elif dtype is not None:
         x = x.astype(dtype, copy=False)
-    there = functions.array_of(np.bool_(True) if where is True else where)
+    there = array_of(np.bool_(True) if where is True else where)
     there = there if there.shape == x.shape else there.astype(bool, copy=False).broadcast_to(x.shape)
     zero = x.dtype.type(0)
     count = functions.count_nonzero(there, axis, keepdims=True)
@@ -143,7 +144,7 @@ def _without_nan(ufunc: np.ufunc) -> Any:
 
 def _replaced(a: Any, value: Any) -> Any:
     """An array with a number in place of each NaN."""
-    x = functions.array_of(a)
+    x = array_of(a)
     if x.dtype.kind not in "fc":
         return x
     (element,), (kind,), shape, context = taken((x,))
@@ -156,7 +157,7 @@ def _replaced(a: Any, value: Any) -> Any:
 def _nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
-    x = functions.array_of(a)
+    x = array_of(a)
     if x.dtype.kind not in "fc":
         return functions.mean(x, axis, dtype, out, keepdims=keepdims, where=where)
     total = functions.reduce(np.add, _replaced(x, 0), axis, dtype, keepdims=keepdims, where=where)
@@ -208,7 +209,7 @@ def _cumulative_of_standard(ufunc: np.ufunc) -> Any:
     def function(
         x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
     ) -> Any:
-        array = functions.array_of(x)
+        array = array_of(x)
         if axis is None and array.ndim != 1:
             raise ShapeError(f"an array with {array.ndim} axes is accumulated along one", hint="pass axis=")
         found = accumulations.accumulate(ufunc, array, axis or 0, dtype, initial=include_initial)

@@ -13,10 +13,10 @@ from portagpu.expressions.reductions import accumulations, functions
 from portagpu.expressions.writing import filled
 from portagpu.primitives.gathers.gathering import normal_axis
 from portagpu.primitives.gathers.sequences import whole_steps
-from portagpu.primitives.sorts.rows import contiguous, device_operand
+from portagpu.primitives.sorts.rows import contiguous
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.numpy_dispatch import register
-from portagpu.xp.conversion import array_of
+from portagpu.ufuncs.operands import array_of
 from portagpu.xp.indexing import take
 from portagpu.xp.manipulation import concat, moveaxis
 from portagpu.xp.sets import isin
@@ -26,7 +26,7 @@ _KINDS = (None, "quicksort", "heapsort", "mergesort", "stable")
 
 
 def _flat_if_none(a: Any, axis: Any) -> tuple[DeviceNDArray, Any]:
-    array = device_operand(a)
+    array = array_of(a)
     return (contiguous(array).reshape(-1), 0) if axis is None else (array, axis)
 
 
@@ -82,7 +82,7 @@ def _unique(
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
-    array = device_operand(ar)
+    array = array_of(ar)
     if axis is not None and array.ndim != 1:
         return _unique_parts(array, axis, return_index, return_inverse, return_counts)
     if axis is not None:
