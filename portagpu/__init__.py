@@ -332,10 +332,6 @@ def _array_product() -> Callable[..., Any]:
 
 
 def _numpys_matmul(x1: Any, x2: Any, /, out: Any = None) -> Any:
-    if type(x1) is not type(x2):  # what is on the host beside a device array
-        from portagpu.xp.products import beside_each_other
-
-        x1, x2 = beside_each_other(x1, x2)
     return _array_product()(x1, x2, out)
 
 

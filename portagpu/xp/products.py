@@ -14,8 +14,6 @@ from portagpu.expressions.apply import apply, convert
 from portagpu.expressions.reductions import functions
 from portagpu.linalg import vecdot as dot_of_vectors
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.arrays.checks import host_array
-from portagpu.runtime.arrays.creation import to_device
 from portagpu.xp.conversion import array_of
 
 __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
@@ -28,27 +26,6 @@ def alike(*values: Any) -> list[DeviceNDArray]:
     arrays = [array_of(x) for x in values]
     kind = np.result_type(*(x.dtype for x in arrays))
     return [x if x.dtype == kind else convert(x, kind) for x in arrays]
-
-
-def beside_each_other(a: Any, b: Any) -> tuple[Any, Any]:
-    """Operands of ``@``: those that are NumPy's, or lists, are copied to the other's device, and dtypes are promoted.
-
-    Numbers, and arrays of other libraries, stay as they are: for the product to refuse, or to share their memory.
-    """
-    device = next((x for x in (a, b) if isinstance(x, DeviceNDArray)), None)
-    if device is None:
-        return a, b
-    given = [to_device(host_array(x), context=device.context) if _is_of_host(x) else x for x in (a, b)]
-    if not all(isinstance(x, DeviceNDArray) for x in given) or any(x.dtype.kind not in "biufc" for x in given):
-        return given[0], given[1]
-    if all(x.dtype.kind in "biu" for x in given):  # which products promote by themselves
-        return given[0], given[1]
-    left, right = alike(*given)
-    return left, right
-
-
-def _is_of_host(x: Any) -> bool:
-    return isinstance(x, np.ndarray | list | tuple | range) and not isinstance(x, np.ma.MaskedArray) and np.ndim(x) > 0
 
 
 def matmul(x1: Any, x2: Any, /) -> DeviceNDArray:

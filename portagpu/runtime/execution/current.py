@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from portagpu.errors import ArgumentTypeError
 
-if TYPE_CHECKING:
-    from portagpu.runtime.execution.stream import Stream
-
 
 class _OfThread(threading.local):
-    streams: tuple[Stream, ...] = ()  # the last one is the innermost
+    streams: tuple[Any, ...] = ()  # the last one is the innermost
 
 
 _thread = _OfThread()
 
 
-def current_stream(context: Any) -> Stream:
+def current_stream(context: Any) -> Any:
     """The stream of a context that is current in this thread: of the innermost ``with``, else the default stream."""
     for stream in reversed(_thread.streams):
         if stream.context is context:
             return stream
-    found: Stream = context.default_stream
-    return found
+    return context.default_stream
 
 
-def push(stream: Stream) -> None:
+def push(stream: Any) -> None:
     """Make a stream current in this thread until `pop`."""
     _thread.streams = (*_thread.streams, stream)
 
 
-def pop(stream: Stream) -> None:
+def pop(stream: Any) -> None:
     """Make the stream before `push` current. Raises `ArgumentTypeError` unless this one was pushed last."""
     if not _thread.streams or _thread.streams[-1] is not stream:
         raise ArgumentTypeError(

@@ -8,6 +8,7 @@ import numpy as np
 
 from portagpu.errors import ShapeError
 from portagpu.expressions.apply import apply
+from portagpu.expressions.reductions.masked import masked_variance
 from portagpu.primitives.gathers.gathering import normal_axis
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.layout import checked_dtype
@@ -15,7 +16,6 @@ from portagpu.runtime.arrays.numpy_dispatch import call, register
 from portagpu.xp import creation, statistics
 from portagpu.xp.conversion import array_of, context_of_any, into
 from portagpu.xp.manipulation import concat
-from portagpu.xp.protocols.reductions import masked_variance
 
 
 def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
