@@ -36,7 +36,8 @@ class ContextNames:
 
     def get_current_stream(self) -> Stream:
         """The stream that ``with stream:`` made current in this thread; else the default stream."""
-        return current_stream(self)
+        found: Stream = current_stream(self)
+        return found
 
     def get_legacy_default_stream(self) -> Stream:
         """The default stream."""

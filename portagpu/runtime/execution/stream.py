@@ -468,7 +468,8 @@ def as_stream(value: Any, context: StreamContext) -> Stream:
             )
         return value
     if value is None or (isinstance(value, int) and value == 0):
-        return current.current_stream(context)
+        chosen: Stream = current.current_stream(context)
+        return chosen
     if isinstance(value, foreign.queues):
         return context.wrap_queue(value)
     raise ArgumentTypeError(
