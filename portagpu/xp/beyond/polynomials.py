@@ -183,13 +183,14 @@ def _polyfit(
         return fitted
     inverse = inv(products.matmul(left.T.conj(), left))
     inverse = apply(np.divide, inverse, apply(np.multiply, scale.reshape(-1, 1), scale))
+    inverse = inverse if right.ndim == 1 else inverse[:, :, None]
     if cov == "unscaled":
         return fitted, inverse
     if places.size <= order:
         raise ShapeError(f"{places.size} points are too few for the covariances of {order} coefficients")
     apart = apply(np.subtract, right, products.matmul(left, found))
     factor = apply(np.divide, functions.reduce(np.add, apply(np.square, apart), 0), places.size - order)
-    return fitted, apply(np.multiply, inverse if right.ndim == 1 else inverse[:, :, None], factor)
+    return fitted, apply(np.multiply, inverse, factor)
 
 
 register("polyval", _polyval, frozenset())
