@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from portagpu.dispatch.ready import ReadyLaunch
-from portagpu.expressions.apply import new_array
 from portagpu.expressions.reductions.axes import Axes, axes_of
 from portagpu.expressions.reductions.elements import Element, Source, stored
 from portagpu.expressions.reductions.plans import arguments, planned
 from portagpu.expressions.reductions.reducers import Reducer
 from portagpu.expressions.reductions.text import kernel_for
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.factory import new_array
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream
 

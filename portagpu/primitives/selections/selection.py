@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.dispatch import ready
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.primitives.flat import flat, new
@@ -71,7 +72,7 @@ def partition(values: DeviceNDArray, flags: DeviceNDArray) -> tuple[DeviceNDArra
             return out, 0
         shares, places, count = _counted(found)
         kernel = moving_kernel(shares.threads, value_of, keep, source.dtype)
-        kernel[shares.blocks, shares.threads](found, places, source, out, shares.share)
+        ready.launch(kernel, shares.blocks, shares.threads, (found, places, source, out, shares.share))
     return out, count
 
 
@@ -92,7 +93,7 @@ def _compacted(flags: DeviceNDArray, values: DeviceNDArray, dtype: np.dtype[Any]
         out = new((count,), dtype, context)
         if count:
             kernel = moving_kernel(shares.threads, fetch, drop, dtype)
-            kernel[shares.blocks, shares.threads](flags, places, values, out, shares.share)
+            ready.launch(kernel, shares.blocks, shares.threads, (flags, places, values, out, shares.share))
     return out
 
 
@@ -106,8 +107,8 @@ def _counted(flags: DeviceNDArray) -> tuple[Shares, DeviceNDArray, int]:
     counted, share = flags, shares.share
     if shares.threads > 1 and not flags.size % 4 and not flags.offset % 4:  # four flags at once
         counted, share = flags.view(np.uint32), share // 4
-    counting_kernel(shares.threads)[shares.blocks, shares.threads](counted, counts, share)
-    places_kernel(shares.threads)[1, shares.threads](counts, places)
+    ready.launch(counting_kernel(shares.threads), shares.blocks, shares.threads, (counted, counts, share))
+    ready.launch(places_kernel(shares.threads), 1, shares.threads, (counts, places))
     return shares, places, int(places[shares.blocks :].copy_to_host()[0])
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
+from portagpu.dispatch import ready
 from portagpu.primitives.sorts import radix_chunks, radix_serial
 from portagpu.primitives.sorts.radix_plan import WARP
 from portagpu.primitives.sorts.radix_request import has_tiles
@@ -97,9 +98,9 @@ class Counted:
         self._plan = plan._replace(lanes=lanes, threads=threads)
         self._count, self._stream, self._threads = count, stream, threads
         self._begins: DeviceNDArray = device_array(self._grid * warps + 1, np.int64, context=context)
-        count_taken[self._grid, threads, stream](data, self._begins, self._size, count, self._plan)
+        ready.launch(count_taken, self._grid, threads, (data, self._begins, self._size, count, self._plan), stream)
         scan: Any = radix_chunks.begin_chunks if blocks else radix_serial.begin_chunks
-        scan[1, threads, stream](self._begins, _Scan(threads))
+        ready.launch(scan, 1, threads, (self._begins, _Scan(threads)), stream)
         last = self._begins[-1:].copy_to_host(stream=stream)
         if stream:
             stream.synchronize()
@@ -107,7 +108,13 @@ class Counted:
 
     def store(self, data: tuple[Any, ...]) -> None:
         """Take the elements."""
-        store_taken[self._grid, self._threads, self._stream](data, self._begins, self._size, self._count, self._plan)
+        ready.launch(
+            store_taken,
+            self._grid,
+            self._threads,
+            (data, self._begins, self._size, self._count, self._plan),
+            self._stream,
+        )
 
 
 class _Scan(NamedTuple):

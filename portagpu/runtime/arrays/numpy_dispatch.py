@@ -9,6 +9,7 @@ import numpy as np
 
 from portagpu.errors import DTypeError, ShapeError
 from portagpu.runtime.arrays import nearest
+from portagpu.runtime.arrays.facts import are_plain
 
 _functions: dict[str, Callable[..., Any]] = {}
 _keywords: dict[str, frozenset[str]] = {}
@@ -117,11 +118,11 @@ def _on_axes(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of NumPy's that only makes views, by way of a host array of the same shape that is never touched."""
 
     def view(a: Any, *args: Any, **kwargs: Any) -> Any:
+        asked = (function.__name__, args) if not kwargs and are_plain(args) else None
         try:
-            shadow = function(a._shadow(), *args, **kwargs)
+            return a._seen(asked, lambda shadow: function(shadow, *args, **kwargs))
         except (ValueError, TypeError, IndexError) as error:
             raise ShapeError(f"numpy.{function.__name__} of an array of shape {a.shape}: {error}") from None
-        return a._derive(shadow)
 
     return view
 

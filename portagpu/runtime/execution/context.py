@@ -82,6 +82,8 @@ class Context(ContextNames):
         self.lent: dict[Any, Any] = {}  # device arrays of memory that others lend, by how it lies
         self.expression_launches: dict[Any, Any] = {}  # that are ready, by what leads to them
         self.array_facts: dict[Any, Any] = {}  # of new arrays, by shape and dtype
+        self.view_facts: dict[Any, Any] = {}  # of views, by the array's facts and what was asked for
+        self.strided_copies: dict[Any, Any] = {}  # what copies between views, by how these lie
         self.foreign_facts: dict[Any, Any] = {}  # of views of other libraries' arrays, by how these lie
         self.layout_tokens: dict[Any, Any] = {}  # what launches must know of an array: one object for all arrays alike
         self.epoch = object()  # another one from when memory was given back: kernels may not use what they remember
@@ -335,6 +337,7 @@ class Context(ContextNames):
             self._pool.free_held()
         self.programs.clear()
         self.lent.clear()
+        self.strided_copies.clear()
         self.index_faults = None
         self.specialisations.clear()
 
