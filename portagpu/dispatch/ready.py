@@ -108,7 +108,7 @@ def _key(kernel: Dispatcher[..., Any], grid: Any, block: int, args: tuple[Any, .
 
 
 def _add(value: Any, parts: list[Any], memories: list[int]) -> bool:
-    """Add what kernels are compiled for of an array, a number, or a tuple of them, to a key; False for anything else."""
+    """Add to a key what kernels are compiled for, of an array, a number or a tuple; False for anything else."""
     kind = type(value)
     if kind is DeviceNDArray:
         if value.deferred is not None:
