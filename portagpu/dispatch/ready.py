@@ -43,12 +43,12 @@ class ReadyLaunch:
         self._compiled = compiled.reference  # the dispatcher forgets it with its context
         self._extract = compiled.extract
 
-    def again(self, stream: Stream, args: tuple[Any, ...]) -> bool:
-        """Launch; False where the kernel is gone."""
+    def again(self, stream: Stream, args: tuple[Any, ...], settles: bool = True) -> bool:
+        """Launch; False where the kernel is gone. ``settles``: see `enqueuing`."""
         compiled = self._compiled()
         if compiled is None:
             return False
-        with enqueuing(stream) as queue:
+        with enqueuing(stream, settles) as queue:
             compiled.launch(queue, self._shape, self._extract(args, 0))
         return True
 

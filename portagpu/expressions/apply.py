@@ -9,8 +9,8 @@ from weakref import ref
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
-from portagpu.expressions.evaluation import evaluate
-from portagpu.expressions.node import Node
+from portagpu.expressions.evaluation import evaluate, evaluate_again
+from portagpu.expressions.node import MOST_WEIGHT, Node
 from portagpu.expressions.operations import Operation, conversion, operation, operation_of, operations_of
 from portagpu.expressions.stores import write
 from portagpu.expressions.together import evaluate_all
@@ -201,9 +201,11 @@ class PutOff:
     def evaluate(self) -> None:
         """Launch the expression's kernel; see `portagpu.runtime.execution.deferred.Deferred`."""
         node = self.node
-        with node.context.unsettled:
-            if node.result is None:
-                evaluate(node)
+        unsettled = node.context.unsettled
+        with unsettled.lock:
+            if node.result is None and not evaluate_again(node):
+                with unsettled:
+                    evaluate(node)
 
     @staticmethod
     def evaluate_all(arrays: Sequence[DeviceNDArray]) -> None:
@@ -214,7 +216,7 @@ class PutOff:
 def put_off(node: Node) -> DeviceNDArray:
     """The array of a node, computed when something needs it: read, stored, shown or overtaken by a launch."""
     context = node.context
-    made = with_facts(facts_for(DeviceNDArray, context, node.shape, node.dtype))
+    made = with_facts(facts_for(DeviceNDArray, context, node.shape, node.operation.dtype))
     made._buffer = made.base = None
     made.stream = 0
     made.allocation_key = next(allocations)
@@ -223,15 +225,16 @@ def put_off(node: Node) -> DeviceNDArray:
     node.array = reference = ref(made)
     waiting = context.unsettled.arrays
     waiting.append(reference)
-    if node.is_large or not all(_may_wait(x) for x in node.operands):
+    if node.weight >= MOST_WEIGHT or not _may_wait(node.operands, context.shown):
         made.deferred.evaluate()
     elif len(waiting) >= _MOST_WAITING:
         waiting[:] = [r for r in waiting if (array := r()) is not None and array.deferred is not None]
     return made
 
 
-def _may_wait(operand: Any) -> bool:
-    """Whether nobody but PortaGPU can change an operand meanwhile."""
-    if not isinstance(operand, DeviceNDArray):
-        return True
-    return operand.token is not None and operand.stream == 0 and operand.allocation_key not in operand.context.shown
+def _may_wait(operands: tuple[Any, ...], shown: set[int]) -> bool:
+    """Whether nobody but PortaGPU can change operands meanwhile."""
+    for x in operands:
+        if isinstance(x, DeviceNDArray) and (x.token is None or x.stream != 0 or x.allocation_key in shown):
+            return False
+    return True

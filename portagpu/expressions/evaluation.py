@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from portagpu.device import DeviceType
-from portagpu.dispatch.ready import ReadyLaunch
+from portagpu.dispatch.ready import ReadyLaunch, remember
 from portagpu.expressions.axes import broadcast_strides, joined
 from portagpu.expressions.kernels import FLAT, kernel_of
 from portagpu.expressions.node import Node
@@ -17,7 +17,6 @@ from portagpu.runtime.execution.stream import Stream
 
 _THREADS = 256
 _BYTES = 16  # that a thread of a GPU reads of an array: enough are then on their way to keep the memory busy
-_MOST = 4096  # launches that a context remembers
 
 
 def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | None = None) -> None:
@@ -27,8 +26,6 @@ def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | 
     other operands, but may be one itself.
     """
     alone = _alone(root) if into is None and stream is None else None
-    if alone is not None and _run_again(root, alone):
-        return
     program = Program(root, into)
     while program.smaller is not None:  # to be computed once, not for each element of the whole
         evaluate(program.smaller, stream=stream)
@@ -44,8 +41,15 @@ def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | 
             stored, targets = [root, *stored], [into, *targets]
         if targets[0].size:
             ready = _run(program, stored, targets, root.context, stream)
-            if alone is not None and ready is not None and len(program.arrays) + len(program.numbers) == len(alone) - 2:
-                root.context.expression_launches[alone] = ready, targets[0].layout_token
+            if (
+                alone is not None
+                and ready is not None
+                and len(program.arrays) + len(program.numbers) == len(root.operands)
+            ):
+                order = tuple(n for n, x in enumerate(root.operands) if type(x) is DeviceNDArray)
+                numbers = tuple(n for n, x in enumerate(root.operands) if type(x) is not DeviceNDArray)
+                swapped = (*order, *numbers) if numbers and numbers[0] < len(order) else None
+                remember(root.context, alone, (ready, targets[0].layout_token, swapped))
     except BaseException:
         for m in made:
             m.undo()
@@ -54,15 +58,25 @@ def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | 
         m.node.result = m.array
 
 
+def evaluate_again(root: Node) -> bool:
+    """Compute a node's elements as those of a node like it were computed; False where there was none.
+
+    The context's `Unsettled.lock` is held.
+    """
+    alone = _alone(root)
+    return alone is not None and _run_again(root, alone)
+
+
 def _alone(root: Node) -> tuple[Any, ...] | None:
     """What tells the kernel of a node whose operands are all there, and the launch; None for other nodes."""
     operands = root.operands
     key: list[Any] = [root.operation, root.shape]
     for operand in operands:
         if type(operand) is DeviceNDArray:
-            if operand.layout_token is None or operand.stream:
+            token = operand.layout_token
+            if token is None or operand.stream:
                 return None
-            key.append((operand.layout_token, operand._shape))
+            key += (token, operand._shape)
         elif type(operand) is Node:
             return None
         else:
@@ -79,15 +93,14 @@ def _run_again(root: Node, alone: tuple[Any, ...]) -> bool:
     array = None if root.array is None else root.array()
     if found is None or array is None:
         return False
-    ready, token = found
+    ready, token, order = found
     operands = root.operands
-    arrays = tuple(x for x in operands if type(x) is DeviceNDArray)
-    if len(arrays) < len(operands):  # kernels take numbers behind arrays
-        operands = (*arrays, *(x for x in operands if type(x) is not DeviceNDArray))
+    if order is not None:  # kernels take numbers behind arrays
+        operands = tuple([operands[n] for n in order])
     deferred, array.deferred = array.deferred, None
     try:
         array._buffer = context.allocate(array.size * array.itemsize)
-        done: bool = ready.again(context.default_stream, (array, *operands))
+        done: bool = ready.again(context.default_stream, (array, *operands), False)
     except BaseException:
         array.deferred, array._buffer = deferred, None
         raise
@@ -171,17 +184,15 @@ def _launched(
     program, stored = operands
     args = (*targets, *arrays, *program.numbers)
     context, size = targets[0].context, targets[0].size
-    launches = context.expression_launches
-    ready: ReadyLaunch | None = launches.get(known)
+    ready: ReadyLaunch | None = context.expression_launches.get(known)
     if ready is not None and ready.again(stream, args):
         return ready
     singles = tuple(array.size == 1 and size > 1 for array in arrays)
     threads, items = threads_of(context), _items_of(context, targets[0].itemsize, ndim)
     kernel = kernel_of(Steps(program, stored, list(targets)), ndim, singles, threads, items)
-    if len(launches) >= _MOST:
-        launches.clear()
     blocks = -(-size // (threads * items))
-    launches[known] = ready = ReadyLaunch(kernel, (blocks, 1, 1), (threads, 1, 1), args, context)
+    ready = ReadyLaunch(kernel, (blocks, 1, 1), (threads, 1, 1), args, context)
+    remember(context, known, ready)
     ready.again(stream, args)
     return ready
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.dispatch.ready import ReadyLaunch
+from portagpu.dispatch.ready import ReadyLaunch, remember
 from portagpu.expressions.reductions.axes import Axes, axes_of
 from portagpu.expressions.reductions.elements import Element, Source, stored
 from portagpu.expressions.reductions.plans import arguments, planned
@@ -18,7 +18,6 @@ from portagpu.runtime.arrays.factory import new_array
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream
 
-_MOST = 4096  # reductions that a context remembers
 _LONG = 16  # elements of rows that are reduced before what they belong to
 _Shape = tuple[tuple[int, ...], Any]
 _ALIGNED = 256  # bytes: what is known of where an array begins
@@ -46,17 +45,14 @@ def reduced(
         for array in arrays:
             key += array.layout_token, array._shape, array._strides, array.offset % _ALIGNED
             known = known and array.layout_token is not None
-        launches = context.expression_launches
-        stages: list[_Stage] | None = launches.get(tuple(key)) if known else None
+        stages: list[_Stage] | None = context.expression_launches.get(tuple(key)) if known else None
         if stages is None:
             operands = [_whole(array) for array in arrays]
             order = reducer.has_places or reducer.identity is None
             first = axes_of(shape, axes, operands, in_order=order)
             stages = _stages(found.element(), reducer, first, operands, context)
             if known and all(one is two for one, two in zip(arrays, operands, strict=True)):
-                if len(launches) >= _MOST:
-                    launches.clear()
-                launches[tuple(key)] = stages
+                remember(context, tuple(key), stages)
             arrays = operands
         where = context.default_stream if stream is None else stream
         for stage in stages:

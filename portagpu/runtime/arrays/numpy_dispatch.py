@@ -15,6 +15,8 @@ _functions: dict[str, Callable[..., Any]] = {}
 _keywords: dict[str, frozenset[str]] = {}
 ON_SHAPES = frozenset({"shape", "ndim", "size"})  # NumPy's own functions do: they only look at attributes
 
+ELEMENTWISE: dict[str, Callable[..., Any]] = {}
+"""Of NumPy's functions of elements, what they call without keywords: operators look here first."""
 _loaders: list[Callable[[], Any]] = []
 
 METHODS = frozenset({"transpose", "ravel", "reshape", "squeeze", "copy"})  # of device arrays, with NumPy's arguments
@@ -68,6 +70,8 @@ def call(name: str, *args: Any, **kwargs: Any) -> Any:
 def dispatch(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`__array_ufunc__` of device arrays."""
     name = ufunc.__name__
+    if not kwargs and method == "__call__" and (elementwise := ELEMENTWISE.get(name)) is not None:
+        return elementwise(*inputs)
     if method != "__call__":
         if registered(f"ufunc.{method}") is None:
             raise unavailable(f"numpy.{name}.{method}", f"{name}.{method}")

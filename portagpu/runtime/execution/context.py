@@ -96,6 +96,7 @@ class Context(ContextNames):
         self.holders: WeakRegistry[Holder] = WeakRegistry()
         self.default_stream = Stream(self, default=True)
         self._pool = self._driver.allocator(self.default_stream.ready())
+        self._most_bytes = self.capabilities.max_allocation
         self._wrapped: OrderedDict[int, Stream] = OrderedDict()
         if device.device_type is DeviceType.CPU and settings.warnings:
             show_hint_on_crash()
@@ -237,7 +238,7 @@ class Context(ContextNames):
 
     def allocate(self, nbytes: int) -> Any:
         """A buffer of at least ``nbytes``. Raises `OutOfMemoryError`."""
-        limit = self.capabilities.max_allocation
+        limit = self._most_bytes
         if nbytes > limit:
             raise OutOfMemoryError(
                 f"{nbytes} bytes in one array exceed what {self.device.name} allocates at once ({limit})",
@@ -246,7 +247,7 @@ class Context(ContextNames):
         if self._closed:
             raise self.unusable() or AssertionError
         try:
-            with self.order_lock:
+            with _lock:
                 if self._several_streams or self.only_builds:  # what is never used takes no memory then
                     return self._pool.allocate_apart(nbytes)
                 return self._pool.allocate(nbytes)

@@ -399,10 +399,12 @@ class enqueuing:
     Gives the driver's queue.
     """
 
-    __slots__ = ("_queue", "_stream")
+    __slots__ = ("_queue", "_settles", "_stream")
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Stream, settles: bool = True) -> None:
+        """``settles``: what is put off comes before; without, new memory only is written, under `Unsettled.lock`."""
         self._stream = stream
+        self._settles = settles
         self._queue: Any = None
 
     def __enter__(self) -> Any:
@@ -413,7 +415,7 @@ class enqueuing:
             if recorder.is_own():
                 recorder.commands += 1
         context = stream.context
-        if context.unsettled.arrays:
+        if self._settles and context.unsettled.arrays:
             context.unsettled.settle()
         queue = stream._timeline.queue
         # the former: nothing to wait for
