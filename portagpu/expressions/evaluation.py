@@ -11,6 +11,7 @@ from portagpu.expressions.axes import broadcast_strides, joined
 from portagpu.expressions.kernels import FLAT, kernel_of
 from portagpu.expressions.node import Node
 from portagpu.expressions.program import Program, Steps
+from portagpu.expressions.repeated import keep, key_of, repeat
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream
@@ -25,7 +26,9 @@ def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | 
     Nodes on the way whose arrays the program still has are stored by the same kernel. ``into`` shares no memory with
     other operands, but may be one itself.
     """
-    alone = _alone(root) if into is None and stream is None else None
+    key = key_of(root, into) if stream is None else None
+    if into is not None and key is not None and repeat(root, key, into):
+        return
     program = Program(root, into)
     while program.smaller is not None:  # to be computed once, not for each element of the whole
         evaluate(program.smaller, stream=stream)
@@ -40,16 +43,9 @@ def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | 
         if into is not None:
             stored, targets = [root, *stored], [into, *targets]
         if targets[0].size:
-            ready = _run(program, stored, targets, root.context, stream)
-            if (
-                alone is not None
-                and ready is not None
-                and len(program.arrays) + len(program.numbers) == len(root.operands)
-            ):
-                order = tuple(n for n, x in enumerate(root.operands) if type(x) is DeviceNDArray)
-                numbers = tuple(n for n, x in enumerate(root.operands) if type(x) is not DeviceNDArray)
-                swapped = (*order, *numbers) if numbers and numbers[0] < len(order) else None
-                remember(root.context, alone, (ready, targets[0].layout_token, swapped))
+            ready, taken = _run(program, stored, targets, root.context, stream)
+            if key is not None:
+                keep(key, root, into, ready, taken)
     except BaseException:
         for m in made:
             m.undo()
@@ -63,52 +59,8 @@ def evaluate_again(root: Node) -> bool:
 
     The context's `Unsettled.lock` is held.
     """
-    alone = _alone(root)
-    return alone is not None and _run_again(root, alone)
-
-
-def _alone(root: Node) -> tuple[Any, ...] | None:
-    """What tells the kernel of a node whose operands are all there, and the launch; None for other nodes."""
-    operands = root.operands
-    key: list[Any] = [root.operation, root.shape]
-    for operand in operands:
-        if type(operand) is DeviceNDArray:
-            token = operand.layout_token
-            if token is None or operand.stream:
-                return None
-            key += (token, operand._shape)
-        elif type(operand) is Node:
-            return None
-        else:
-            key.append(operand.dtype)
-    if len(operands) == 2 and operands[0] is operands[1]:
-        return None
-    return tuple(key)
-
-
-def _run_again(root: Node, alone: tuple[Any, ...]) -> bool:
-    """Launch a node's kernel as it was launched for a node like it; False where there was none."""
-    context = root.context
-    found = context.expression_launches.get(alone)
-    array = None if root.array is None else root.array()
-    if found is None or array is None:
-        return False
-    ready, token, order = found
-    operands = root.operands
-    if order is not None:  # kernels take numbers behind arrays
-        operands = tuple([operands[n] for n in order])
-    deferred, array.deferred = array.deferred, None
-    try:
-        array._buffer = context.allocate(array.size * array.itemsize)
-        done: bool = ready.again(context.default_stream, (array, *operands), False)
-    except BaseException:
-        array.deferred, array._buffer = deferred, None
-        raise
-    if done:
-        array.layout_token, root.result = token, array
-    else:
-        array.deferred, array._buffer = deferred, None
-    return done
+    key = key_of(root)
+    return key is not None and repeat(root, key)
 
 
 class Made:
@@ -138,11 +90,12 @@ class Made:
 
 def _run(
     program: Program, stored: list[Node], targets: list[DeviceNDArray], context: Context, stream: Stream | None
-) -> ReadyLaunch | None:
+) -> tuple[ReadyLaunch, list[tuple[DeviceNDArray, DeviceNDArray]]]:
     """Launch the kernel that stores nodes to arrays, which all lie alike.
 
-    The launch, where it takes the operands as they are.
+    The launch, and arrays with what it takes in their places.
     """
+    given = (*targets, *program.arrays)
     target = targets[0]
     shape, size = target._shape, target.size
     key: list[Any] = [size]
@@ -169,7 +122,7 @@ def _run(
     ready = _launched((program, stored), targets, arrays, ndim, tuple(key), where)
     for other in others:
         other.wait_stream(where)
-    return ready if is_flat else None
+    return ready, list(zip(given, (*targets, *arrays), strict=True))
 
 
 def _launched(

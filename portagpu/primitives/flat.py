@@ -9,7 +9,7 @@ import numpy as np
 from portagpu.errors import ArgumentTypeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.copies import upload
-from portagpu.runtime.arrays.factory import new_array, with_facts
+from portagpu.runtime.arrays.factory import new_array, view_with
 from portagpu.runtime.arrays.facts import facts_for
 from portagpu.runtime.execution.context import Context
 
@@ -24,10 +24,7 @@ def flat(x: DeviceNDArray) -> DeviceNDArray:
         return x
     if x.shifted or x.readonly or x.align or x.token is None:
         return x.ravel()
-    view = with_facts(facts_for(DeviceNDArray, x.context, (x.size,), x.dtype))
-    view._buffer, view.stream, view.allocation_key = x.buffer, x.stream, x.allocation_key
-    view.base = x if x.base is None else x.base
-    return view
+    return view_with(x, facts_for(DeviceNDArray, x.context, (x.size,), x.dtype))
 
 
 def new(shape: tuple[int, ...], dtype: np.dtype[Any], context: Context) -> DeviceNDArray:

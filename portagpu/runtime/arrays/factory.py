@@ -49,9 +49,22 @@ with_facts: Callable[[Facts], DeviceNDArray] = partial(facts.with_facts, DeviceN
 
 def new_array(context: Context, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceNDArray:
     """An uninitialised array in C order, not of records, whose facts are looked up. Raises `OutOfMemoryError`."""
-    made = with_facts(facts_for(DeviceNDArray, context, shape, dtype))
-    made._buffer = context.allocate(made.size * made.itemsize)
+    return made_of(facts_for(DeviceNDArray, context, shape, dtype))
+
+
+def made_of(facts: Facts) -> DeviceNDArray:
+    """An uninitialised array with the facts of one without gaps. Raises `OutOfMemoryError`."""
+    made = with_facts(facts)
+    made._buffer = made.context.allocate(made.size * made.itemsize)
     made.base = None
     made.stream = 0
     made.allocation_key = next(allocations)
     return made
+
+
+def view_with(x: DeviceNDArray, facts: Facts) -> DeviceNDArray:
+    """A view of an array's memory with the facts of one of an array that lies alike."""
+    view = with_facts(facts)
+    view._buffer, view.stream, view.allocation_key = x.buffer, x.stream, x.allocation_key
+    view.base = x if x.base is None else x.base
+    return view
