@@ -15,7 +15,7 @@ from portagpu.errors import ArgumentTypeError, ClosedError, DTypeError, NotConti
 from portagpu.runtime.arrays import views
 from portagpu.runtime.arrays.checks import check_stream, check_target, host_array, writable_view
 from portagpu.runtime.arrays.copies import copy_elements, copy_strided, download, upload
-from portagpu.runtime.arrays.facts import are_plain, key_of, remember_view, with_facts
+from portagpu.runtime.arrays.facts import are_plain, facts_for, key_of, remember_view, with_facts
 from portagpu.runtime.arrays.foreign import is_foreign
 from portagpu.runtime.arrays.items import ArrayItems
 from portagpu.runtime.arrays.layout import (
@@ -483,18 +483,21 @@ def device_array(
     ``shape`` is an int or a tuple, ``dtype`` NumPy's, also structured; ``order`` is "C" or "F", or ``strides`` gives
     bytes for each axis. Raises `OutOfMemoryError`, `ShapeError`, `DTypeError`.
     """
+    where = context or context_of(stream)
     kind = dtype if isinstance(dtype, np.dtype) else checked_dtype(dtype)
-    if context is not None and strides is None and order == "C" and _is_default(stream):
+    is_usual = strides is None and order == "C" and _is_default(stream)
+    if is_usual:
         lookup = (shape,) if type(shape) is int else shape
-        if are_plain(lookup) and (facts := context.array_facts.get((lookup, kind))) is not None:
+        if are_plain(lookup) and (facts := where.array_facts.get((lookup, kind))) is not None:
             found: DeviceNDArray = with_facts(DeviceNDArray, facts)
-            found._buffer, found.base, found.stream = context.allocate(found.size * found.itemsize), None, 0
+            found._buffer, found.base, found.stream = where.allocate(found.size * found.itemsize), None, 0
             found.allocation_key = next(allocations)
             return found
     extents = checked_shape(shape)
     kind = checked_dtype(kind)
+    if is_usual and kind.names is None:
+        facts_for(DeviceNDArray, where, extents, kind)  # for the next
     steps = strides_of(extents, kind, order) if strides is None else checked_strides(extents, strides)
-    where = context or context_of(stream)
     check_stream(stream, where)
     own = None if _is_default(stream) else as_stream(stream, where)
     nbytes, offset = extent_of(extents, steps, kind.itemsize)
