@@ -7,6 +7,7 @@ argument; `launch` looks itself.
 
 from __future__ import annotations
 
+import threading
 from functools import lru_cache
 from typing import Any
 
@@ -20,6 +21,14 @@ from portagpu.runtime.programs.launch import Extent, LaunchShape, check_shape
 
 _MOST = 4096  # launches that a context remembers
 _LEAST_INT, _MOST_INT = -(2**63), 2**63
+
+
+class _Noting(threading.local):
+    launches: list[Any] | None = None
+
+
+noting = _Noting()
+"""Where a thread's launches are noted, with their arguments, while somebody wants to know them."""
 
 
 class ReadyLaunch:
@@ -48,6 +57,8 @@ class ReadyLaunch:
         compiled = self._compiled()
         if compiled is None:
             return False
+        if noting.launches is not None:
+            noting.launches.append((self, args))
         with enqueuing(stream, settles) as queue:
             compiled.launch(queue, self._shape, self._extract(args, 0))
         return True

@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 _uses = itertools.count(1)
 
 
+def next_use() -> int:
+    """A number between those of what was enqueued so far, on any stream, and of what will be."""
+    return next(_uses)
+
+
 class StreamHandle(ctypes.c_void_p):
     """The number of a stream for ctypes, and for `int`."""
 
@@ -262,6 +267,10 @@ class Stream:
                 end = marker(other._timeline.driver, queue)
             with enqueuing(self) as queue:
                 self._timeline.driver.barrier(queue, [end])
+
+    def uses_since(self, number: int) -> int:
+        """How much was enqueued on any stream after `next_use`, up to this one's latest command."""
+        return max(0, self._timeline.used - number)
 
     def keep(self, event: Completion, memory: Any) -> None:
         """Keep host memory until a copy is done. A driver's event may keep it, too, but wait when it is dropped."""
