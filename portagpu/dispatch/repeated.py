@@ -75,8 +75,11 @@ def repeated(
         if outer is not None:
             outer += launches
     once = context.default_stream.uses_since(before) == 1 == len(launches)
-    if once and (made := _noted(*launches[0], operands, result)) is not None:
-        remember(context, known, made)
+    if once:
+        ((ready, given),) = launches
+        made = _noted(ready, given, operands, result)
+        if made is not None:
+            remember(context, known, made)
     return result
 
 

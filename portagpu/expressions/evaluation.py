@@ -11,7 +11,7 @@ from portagpu.expressions.axes import broadcast_strides, joined
 from portagpu.expressions.kernels import FLAT, kernel_of
 from portagpu.expressions.node import Node
 from portagpu.expressions.program import Program, Steps
-from portagpu.expressions.repeated import keep, key_of, repeat
+from portagpu.expressions.repeated import keep, parts_of, repeat
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream
@@ -26,8 +26,8 @@ def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | 
     Nodes on the way whose arrays the program still has are stored by the same kernel. ``into`` shares no memory with
     other operands, but may be one itself.
     """
-    key = key_of(root, into) if stream is None else None
-    if into is not None and key is not None and repeat(root, key, into):
+    parts = parts_of(root, into) if stream is None else None
+    if into is not None and parts is not None and repeat(root, parts, into):
         return
     program = Program(root, into)
     while program.smaller is not None:  # to be computed once, not for each element of the whole
@@ -44,8 +44,8 @@ def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | 
             stored, targets = [root, *stored], [into, *targets]
         if targets[0].size:
             ready, taken = _run(program, stored, targets, root.context, stream)
-            if key is not None:
-                keep(key, root, into, ready, taken)
+            if parts is not None and len(stored) == 1:
+                keep(parts, root.context, ready, program, taken)
     except BaseException:
         for m in made:
             m.undo()
@@ -59,8 +59,8 @@ def evaluate_again(root: Node) -> bool:
 
     The context's `Unsettled.lock` is held.
     """
-    key = key_of(root)
-    return key is not None and repeat(root, key)
+    parts = parts_of(root)
+    return parts is not None and repeat(root, parts)
 
 
 class Made:

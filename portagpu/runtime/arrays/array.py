@@ -381,7 +381,7 @@ class DeviceNDArray(ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, 
             check_target(ary, self.shape, self.dtype)
         if self.size == 0:
             return given
-        source = self if self.is_c_contiguous() or self.is_f_contiguous() else self._contiguous(where)
+        source = self if self.layout != "A" else self._contiguous(where)
         same = (
             source.strides == ary.strides
             or (ary.flags.c_contiguous and source.is_c_contiguous())

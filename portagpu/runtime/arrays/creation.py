@@ -81,7 +81,7 @@ def order_of(host: np.ndarray[Any, Any]) -> str:
 
 def is_device_like(obj: Any) -> bool:
     """Whether an object can be wrapped without copies: a PyOpenCL array, or what offers the CUDA Array Interface."""
-    return isinstance(obj, foreign.arrays) or has_interface(obj)
+    return type(obj) is not np.ndarray and (isinstance(obj, foreign.arrays) or has_interface(obj))
 
 
 def view_of(value: Any, what: str) -> Any:
