@@ -374,7 +374,11 @@ class DeviceNDArray(ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, 
         where = self._stream(stream)
         given: np.ndarray[Any, Any]
         if ary is None:
-            ary = given = np.empty(self.shape, self.dtype, order="F" if self.layout == "F" else "C")
+            ary = given = np.empty(self._shape, self._dtype, order="F" if self.layout == "F" else "C")
+            if self.layout != "A":
+                if self.size:
+                    download(self, given.reshape(-1, order="A"), where, blocking=_is_default(stream))
+                return given
         else:
             theirs, ary = ary, writable_view(ary)
             given = theirs if is_foreign(theirs) else ary

@@ -25,7 +25,6 @@ _VALUES = (bool, int, float, complex, str, bytes, list, tuple, np.generic)  # wh
 _LEAST_FILL = 4096  # bytes: fewer come from the host as quickly
 
 
-_SMALL = 1024  # elements for which a copy from the host takes no longer than a launch
 _PLAIN = frozenset({int, slice, type(None), EllipsisType, np.int64, np.int32})
 
 
@@ -98,7 +97,8 @@ class ArrayItems:
             self.setitem(key, value if isinstance(value, _VALUES) else np.array(host_array(value)))
         else:
             self.setitem(key, value, self.context.default_stream)
-            self.context.default_stream.synchronize()
+            if not isinstance(value, _VALUES):  # what the program may change now
+                self.context.default_stream.synchronize()
 
     def getitem(self, item: Any, stream: Stream | int = 0) -> Any:
         """``self[item]``: a view, or one element, copied to the host in a stream and waited for.
@@ -133,7 +133,7 @@ class ArrayItems:
             host = assignable(value, target.dtype, target.shape)
             if isinstance(value, _VALUES) and self._fill(target, host, where):
                 return
-            if is_here and isinstance(value, bool | int | float | complex | np.number) and target.size > _SMALL:
+            if is_here and isinstance(value, bool | int | float | complex | np.number) and target.size > 1:
                 numpy_dispatch.call("assign", target, value)
             else:
                 target.copy_to_device(host, stream)
