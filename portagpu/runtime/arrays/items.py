@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _VALUES = (bool, int, float, complex, str, bytes, list, tuple, np.generic)  # what is copied when it is assigned
+_NUMBERS = frozenset({bool, int, float, complex})
 _LEAST_FILL = 4096  # bytes: fewer come from the host as quickly
 
 
@@ -91,7 +92,7 @@ class ArrayItems:
             self.setitem(key, value)
         elif gathers(key):
             numpy_dispatch.call("setitem", self, key, value)
-        elif isinstance(value, foreign.arrays):
+        elif type(value) not in _NUMBERS and isinstance(value, foreign.arrays):
             self.setitem(key, value)
         elif self.stream:  # nobody waits for it, so what the program may change meanwhile is copied first
             self.setitem(key, value if isinstance(value, _VALUES) else np.array(host_array(value)))
@@ -126,7 +127,7 @@ class ArrayItems:
             raise ArgumentTypeError("the array is read-only")
         where = self._stream(stream)
         is_here = where is self.context.default_stream and target.dtype.kind in "biufc"
-        if isinstance(value, foreign.arrays):  # in memory of the device's
+        if type(value) not in _NUMBERS and isinstance(value, foreign.arrays):  # in memory of the device's
             numpy_dispatch.call("assign", target, value)
             return
         if not isinstance(value, ArrayItems):
