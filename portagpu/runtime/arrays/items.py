@@ -58,6 +58,7 @@ class ArrayItems:
     context: Context
     stream: Stream | Literal[0]
     allocation_key: int
+    token: object | None
     copy_to_host: Any
     copy_to_device: Any
     _broadcast: Any
@@ -98,7 +99,8 @@ class ArrayItems:
             self.setitem(key, value if isinstance(value, _VALUES) else np.array(host_array(value)))
         else:
             self.setitem(key, value, self.context.default_stream)
-            if not isinstance(value, _VALUES):  # what the program may change now
+            # a number needs no more waiting, but for those that look at the memory in their own order
+            if type(value) not in _NUMBERS or self.token is None or self.allocation_key in self.context.shown:
                 self.context.default_stream.synchronize()
 
     def getitem(self, item: Any, stream: Stream | int = 0) -> Any:
