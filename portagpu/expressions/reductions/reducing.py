@@ -14,6 +14,7 @@ from portagpu.expressions.reductions.plans import arguments, planned
 from portagpu.expressions.reductions.reducers import Reducer
 from portagpu.expressions.reductions.text import kernel_for
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.copies import streams_beside
 from portagpu.runtime.arrays.factory import made_of, new_array, view_with
 from portagpu.runtime.arrays.facts import Facts, facts_of
 from portagpu.runtime.execution.context import Context
@@ -65,8 +66,13 @@ def reduced(
             arrays = operands
         is_alone = alone is not None and len(stages) == 1 and len(arrays) == 1 and arrays[0] is source
         where = context.default_stream if stream is None else stream
+        others = streams_beside(where, arrays)
+        for other in others:
+            where.wait_stream(other)
         for stage in stages:
             arrays = stage.run(arrays, given.numbers, target, context, where)
+        for other in others:
+            other.wait_stream(where)
     if alone is not None and is_alone and (found := stages[0].again(source, target)) is not None:
         remember(context, alone, found)
     return target

@@ -13,9 +13,10 @@ from portagpu.primitives.sorts.complex_keys import complex_order
 from portagpu.primitives.sorts.ordering import order_of
 from portagpu.primitives.sorts.radix_request import Request
 from portagpu.primitives.sorts.radix_sort import sort_rows
-from portagpu.primitives.sorts.rows import BITS, Rows, checked_axis, device_operand
+from portagpu.primitives.sorts.rows import BITS, Rows, checked_axis
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
+from portagpu.ufuncs.operands import array_of
 
 _SMALL = 2**16  # elements of arrays whose launches take longer on the host than on the device
 
@@ -26,7 +27,7 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stream: Stream 
     NaN and NaT come last, first where the order is descending; complex numbers are ordered as NumPy orders them. Raises
     `ShapeError` for an axis that the array does not have, `DTypeError` for elements without order.
     """
-    x = device_operand(x)
+    x = array_of(x)
     at = checked_axis(axis, x.ndim)
     if x.size <= _SMALL and stream == 0:
         return repeated((sort, at, bool(descending)), (x,), lambda: _sorted(x, at, descending, 0))
@@ -48,7 +49,7 @@ def _sorted(x: DeviceNDArray, axis: int, descending: bool, stream: Stream | int)
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stream: Stream | int = 0) -> DeviceNDArray:
     """The places, int64, of an array's elements in their order along an axis; see `sort`."""
-    x = device_operand(x)
+    x = array_of(x)
     at = checked_axis(axis, x.ndim)
     if x.size <= _SMALL and stream == 0:
         return repeated((argsort, at, bool(descending)), (x,), lambda: _ordered(x, at, descending, 0))
@@ -80,8 +81,8 @@ def sort_by_key(
 
     Raises `ShapeError` for arrays of another shape, `ArgumentTypeError` for arrays of other contexts.
     """
-    keys = device_operand(keys)
-    arrays = [device_operand(value) for value in values]
+    keys = array_of(keys)
+    arrays = [array_of(value) for value in values]
     for array in arrays:
         if array.shape != keys.shape:
             raise ShapeError(f"keys have shape {keys.shape}, values {array.shape}")
