@@ -12,7 +12,7 @@ from portagpu.expressions.operations import Operation
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context
 
-_MOST = 24  # functions and operands of one kernel: more need registers that threads do not have
+MOST_WEIGHT = 24  # functions and operands of one kernel: more need registers that threads do not have
 
 
 class Node:
@@ -55,11 +55,6 @@ class Node:
     def size(self) -> int:
         """Number of elements."""
         return math.prod(self.shape)
-
-    @property
-    def is_large(self) -> bool:
-        """Whether nothing should be added any more."""
-        return self.weight >= _MOST
 
     @property
     def is_wanted(self) -> bool:

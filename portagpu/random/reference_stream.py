@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
+from portagpu.dispatch import ready
 from portagpu.random import conversions as bits
 from portagpu.random.bit_generator import sequence_of
 from portagpu.random.philox import philox4x64
@@ -119,6 +120,6 @@ class Philox4x64:
             if count:
                 grid, threads, chunked = grid_of(flat)
                 arguments = (counter, self._key, np.int64(skipped), plan._replace(chunked=chunked))
-                fill_from_reference[grid, threads](flat, *arguments)
+                ready.launch(fill_from_reference, grid, threads, (flat, *arguments))
 
         return target.filled(fill)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.dispatch.ready import ReadyLaunch
+from portagpu.dispatch.ready import ReadyLaunch, remember
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.primitives.scans.operators import Operator, operator_of
 from portagpu.primitives.scans.plans import Division, Heads, divided
@@ -224,9 +224,8 @@ def _run(
     numbers = [index(n) for n in (items, outer, length, inner, chunk, parts, turns, length + extra, extra)]
     args = (*arrays, *numbers)
     key = ("scan", plan, joining, blocks, *(a.layout_token for a in arrays))
-    launches = context.expression_launches
-    ready: ReadyLaunch | None = None if None in key[4:] else launches.get(key)
+    ready: ReadyLaunch | None = None if None in key[4:] else context.expression_launches.get(key)
     if ready is None or not ready.again(stream, args):
         ready = ReadyLaunch(kernel_of(plan, joining), (blocks, 1, 1), (plan.block, 1, 1), args, context)
         ready.again(stream, args)
-        launches[key] = ready
+        remember(context, key, ready)

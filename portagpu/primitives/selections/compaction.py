@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.dispatch import ready
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.primitives.flat import new
 from portagpu.primitives.selections.compaction_kernels import (
@@ -57,8 +58,9 @@ class Compaction:
         counted, share = flags, shares.share
         if shares.threads > 1 and not flags.size % 4 and not flags.offset % 4:  # four flags at once
             counted, share = flags.view(np.uint32), share // 4
-        counting_kernel(shares.threads)[shares.blocks, shares.threads, stream](counted, counts, share)
-        places_kernel(shares.threads)[1, shares.threads, stream](counts, places)
+        kernel = counting_kernel(shares.threads)
+        ready.launch(kernel, shares.blocks, shares.threads, (counted, counts, share), stream)
+        ready.launch(places_kernel(shares.threads), 1, shares.threads, (counts, places), stream)
         self._count = self._last_place()
 
     def _last_place(self) -> int:
@@ -105,7 +107,7 @@ class Compaction:
     def _move(self, values: DeviceNDArray, out: DeviceNDArray, fetch: Dispatcher, rest: Dispatcher) -> None:
         blocks, threads, share = self._shares
         kernel = moving_kernel(threads, fetch, rest, out.dtype)
-        kernel[blocks, threads, self._stream](self._flags, self._places, values, out, share)
+        ready.launch(kernel, blocks, threads, (self._flags, self._places, values, out, share), self._stream)
 
 
 __all__ = ["Compaction"]

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _VALUES = (bool, int, float, complex, str, bytes, list, tuple, np.generic)  # what is copied when it is assigned
+_NUMBERS = frozenset({bool, int, float, complex})
 _LEAST_FILL = 4096  # bytes: fewer come from the host as quickly
 
 
-_SMALL = 1024  # elements for which a copy from the host takes no longer than a launch
 _PLAIN = frozenset({int, slice, type(None), EllipsisType, np.int64, np.int32})
 
 
@@ -69,6 +69,7 @@ class ArrayItems:
     context: Context
     stream: Stream | Literal[0]
     allocation_key: int
+    token: object | None
     copy_to_host: Any
     copy_to_device: Any
     _broadcast: Any
@@ -103,13 +104,15 @@ class ArrayItems:
             self.setitem(key, value)
         elif gathers(key):
             numpy_dispatch.call("setitem", self, key, value)
-        elif _is_elsewhere(value):
+        elif type(value) not in _NUMBERS and _is_elsewhere(value):
             self.setitem(key, value)
         elif self.stream:  # nobody waits for it, so what the program may change meanwhile is copied first
             self.setitem(key, value if isinstance(value, _VALUES) else np.array(host_array(value)))
         else:
             self.setitem(key, value, self.context.default_stream)
-            self.context.default_stream.synchronize()
+            # a number needs no more waiting, but for those that look at the memory in their own order
+            if type(value) not in _NUMBERS or self.token is None or self.allocation_key in self.context.shown:
+                self.context.default_stream.synchronize()
 
     def getitem(self, item: Any, stream: Stream | int = 0) -> Any:
         """``self[item]``: a view, or one element, copied to the host in a stream and waited for.
@@ -136,14 +139,14 @@ class ArrayItems:
         check_writable(target)
         where = self._stream(stream)
         is_here = where is self.context.default_stream and target.dtype.kind in "biufc"
-        if _is_elsewhere(value):
+        if type(value) not in _NUMBERS and _is_elsewhere(value):
             numpy_dispatch.call("assign", target, value)
             return
         if not isinstance(value, ArrayItems):
             host = assignable(value, target.dtype, target.shape)
             if isinstance(value, _VALUES) and self._fill(target, host, where):
                 return
-            if is_here and isinstance(value, bool | int | float | complex | np.number) and target.size > _SMALL:
+            if is_here and isinstance(value, bool | int | float | complex | np.number) and target.size > 1:
                 numpy_dispatch.call("assign", target, value)
             else:
                 target.copy_to_device(host, stream)

@@ -9,11 +9,14 @@ import numpy as np
 
 from portagpu.errors import DTypeError, ShapeError
 from portagpu.runtime.arrays import nearest
+from portagpu.runtime.arrays.facts import are_plain
 
 _functions: dict[str, Callable[..., Any]] = {}
 _keywords: dict[str, frozenset[str]] = {}
 ON_SHAPES = frozenset({"shape", "ndim", "size"})  # NumPy's own functions do: they only look at attributes
 
+ELEMENTWISE: dict[str, Callable[..., Any]] = {}
+"""Of NumPy's functions of elements, what they call without keywords: operators look here first."""
 _loaders: list[Callable[[], Any]] = []
 
 METHODS = frozenset({"transpose", "ravel", "reshape", "squeeze", "copy"})  # of device arrays, with NumPy's arguments
@@ -67,6 +70,8 @@ def call(name: str, *args: Any, **kwargs: Any) -> Any:
 def dispatch(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`__array_ufunc__` of device arrays."""
     name = ufunc.__name__
+    if not kwargs and method == "__call__" and (elementwise := ELEMENTWISE.get(name)) is not None:
+        return elementwise(*inputs)
     if method != "__call__":
         if registered(f"ufunc.{method}") is None:
             raise unavailable(f"numpy.{name}.{method}", f"{name}.{method}")
@@ -117,11 +122,11 @@ def _on_axes(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of NumPy's that only makes views, by way of a host array of the same shape that is never touched."""
 
     def view(a: Any, *args: Any, **kwargs: Any) -> Any:
+        asked = (function.__name__, args) if not kwargs and are_plain(args) else None
         try:
-            shadow = function(a._shadow(), *args, **kwargs)
+            return a._seen(asked, lambda shadow: function(shadow, *args, **kwargs))
         except (ValueError, TypeError, IndexError) as error:
             raise ShapeError(f"numpy.{function.__name__} of an array of shape {a.shape}: {error}") from None
-        return a._derive(shadow)
 
     return view
 
