@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import DTypeError, ShapeError
+from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError
 from portagpu.runtime.arrays import nearest
 
 _functions: dict[str, Callable[..., Any]] = {}
@@ -103,7 +103,7 @@ def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     try:
         axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
     except IndexError as error:
-        raise ShapeError(f"axes {axis1} and {axis2} are not both of an array with {a.ndim} axes") from error
+        raise OutOfBoundsError(f"axes {axis1} and {axis2} are not both of an array with {a.ndim} axes") from error
     return a.transpose(axes)
 
 
@@ -120,7 +120,8 @@ def _on_axes(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             shadow = function(a._shadow(), *args, **kwargs)
         except (ValueError, TypeError, IndexError) as error:
-            raise ShapeError(f"numpy.{function.__name__} of an array of shape {a.shape}: {error}") from None
+            kind = OutOfBoundsError if isinstance(error, IndexError) else ShapeError  # NumPy's AxisError is both
+            raise kind(f"numpy.{function.__name__} of an array of shape {a.shape}: {error}") from None
         return a._derive(shadow)
 
     return view
