@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.dispatch import ready
-from portagpu.errors import ArgumentTypeError, ArgumentValueError, ShapeError
+from portagpu.errors import ArgumentTypeError, ArgumentValueError, OutOfBoundsError, ShapeError
 from portagpu.expressions.apply import apply
 from portagpu.primitives.sorts.sorting import argsort
 from portagpu.random.continuous import Continuous
@@ -213,7 +213,7 @@ def _axis(axis: Any, ndim: int) -> int:
     except TypeError as error:
         raise ArgumentTypeError(f"axis= is an integer, not {axis!r}") from error
     if not -ndim <= at < ndim:
-        raise ShapeError(f"axis {at} is not of an array with {ndim} axes")
+        raise OutOfBoundsError(f"axis {at} is not of an array with {ndim} axes")
     return at % ndim
 
 

@@ -18,7 +18,14 @@ from portagpu.dispatch.decorators import jit
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.pickling import Pickled
 from portagpu.dtypes import DType
-from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeError, SettingsError, ShapeError
+from portagpu.errors import (
+    ArgumentCountError,
+    ArgumentTypeError,
+    KernelTypeError,
+    OutOfBoundsError,
+    SettingsError,
+    ShapeError,
+)
 from portagpu.ir.types import Scalar
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
@@ -125,7 +132,7 @@ class VectorizedFunction(Pickled):
             raise ArgumentTypeError(f"`{self.__name__}` takes {self.nin} values; only functions of two can reduce")
         source = operands.operand(array)
         if not is_array(source) or not -source.ndim <= axis < source.ndim:
-            raise ShapeError(f"there is no axis {axis} to reduce in {np.shape(array)}")
+            raise OutOfBoundsError(f"there is no axis {axis} to reduce in {np.shape(array)}")
         context = operands.context_of([source], stream)
         keep = isinstance(source, DeviceNDArray) and source.ndim > 1
         order = [axis % source.ndim, *(n for n in range(source.ndim) if n != axis % source.ndim)]

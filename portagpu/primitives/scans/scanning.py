@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.dispatch.ready import ReadyLaunch, remember
-from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, ShapeError
 from portagpu.primitives.scans.operators import Operator, operator_of
 from portagpu.primitives.scans.plans import Division, Heads, divided
 from portagpu.primitives.scans.text import kernel_of
@@ -107,7 +107,7 @@ def scan(
     except TypeError:
         raise ShapeError(f"axis {axis!r} is no integer", hint="a scan goes along one axis") from None
     if not -array.ndim <= number < array.ndim:
-        raise ShapeError(f"there is no axis {number} in an array with {array.ndim} axes")
+        raise OutOfBoundsError(f"there is no axis {number} in an array with {array.ndim} axes")
     number %= array.ndim
     context = array.context
     shape = array.shape

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import DTypeError, ShapeError
+from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError
 from portagpu.runtime.arrays import nearest
 from portagpu.runtime.arrays.facts import are_plain
 
@@ -108,7 +108,7 @@ def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     try:
         axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
     except IndexError as error:
-        raise ShapeError(f"axes {axis1} and {axis2} are not both of an array with {a.ndim} axes") from error
+        raise OutOfBoundsError(f"axes {axis1} and {axis2} are not both of an array with {a.ndim} axes") from error
     return a.transpose(axes)
 
 
@@ -126,7 +126,8 @@ def _on_axes(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return a._seen(asked, lambda shadow: function(shadow, *args, **kwargs))
         except (ValueError, TypeError, IndexError) as error:
-            raise ShapeError(f"numpy.{function.__name__} of an array of shape {a.shape}: {error}") from None
+            kind = OutOfBoundsError if isinstance(error, IndexError) else ShapeError  # NumPy's AxisError is both
+            raise kind(f"numpy.{function.__name__} of an array of shape {a.shape}: {error}") from None
 
     return view
 
