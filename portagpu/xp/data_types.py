@@ -58,9 +58,11 @@ def finfo(type: Any, /) -> np.finfo[Any]:
     """Limits of a floating-point dtype, or of an array's: ``bits eps max min smallest_normal dtype``."""
     kind = _dtype(type)
     if kind.name == dtypes.BFLOAT16.name:
-        from ml_dtypes import finfo as limits  # who has the dtype has its package
+        import ml_dtypes  # who has the dtype has its package
 
-        return limits(kind)
+        limits: Any = ml_dtypes.finfo
+        own: np.finfo[Any] = limits(kind)
+        return own
     if kind.kind not in "fc":
         raise DTypeError(f"finfo takes floating-point dtypes, not {kind}", hint="iinfo is for integers")
     found: np.finfo[Any] = np.finfo(kind)
