@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -58,10 +59,7 @@ def finfo(type: Any, /) -> np.finfo[Any]:
     """Limits of a floating-point dtype, or of an array's: ``bits eps max min smallest_normal dtype``."""
     kind = _dtype(type)
     if kind.name == dtypes.BFLOAT16.name:
-        import ml_dtypes  # who has the dtype has its package
-
-        limits: Any = ml_dtypes.finfo
-        own: np.finfo[Any] = limits(kind)
+        own: np.finfo[Any] = import_module("ml_dtypes").finfo(kind)  # who has the dtype has its package
         return own
     if kind.kind not in "fc":
         raise DTypeError(f"finfo takes floating-point dtypes, not {kind}", hint="iinfo is for integers")
