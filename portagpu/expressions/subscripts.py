@@ -30,13 +30,12 @@ class Selected(NamedTuple):
 
 
 def mask_of(x: DeviceNDArray, key: Any) -> DeviceNDArray | None:
-    """The device array of bools that alone is the key, for the first axes of an array; None for other keys."""
+    """The device array of bools that alone is the key, of the first axes' extents; None for other keys."""
     if isinstance(key, tuple) and len(key) == 1:
         key = key[0]
     if not isinstance(key, DeviceNDArray) or key.dtype != np.bool_ or not key.ndim or key.context is not x.context:
         return None
-    _check_mask(key.shape, x.shape[: key.ndim])
-    return key
+    return key if key.shape == x.shape[: key.ndim] else None
 
 
 def selected(x: DeviceNDArray, key: Any) -> Selected:
@@ -137,5 +136,6 @@ def _arrays(item: Any, shape: tuple[int, ...], axis: int) -> list[tuple[Any, int
 
 
 def _check_mask(mask: tuple[int, ...], extents: tuple[int, ...]) -> None:
-    if mask != extents:
+    """An extent of 0 stands for any, in NumPy and in the array API standard: nothing is selected then."""
+    if any(given not in (0, n) for given, n in zip(mask, extents, strict=True)):
         raise OutOfBoundsError(f"bools of shape {mask} do not index axes of extents {extents}")

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.errors import DTypeError, ShapeError
 from portagpu.expressions.apply import as_operand, convert, put_off, taken
 from portagpu.expressions.evaluation import evaluate
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion, operation
 from portagpu.expressions.stores import write
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.arrays.checks import assignable, host_array
+from portagpu.runtime.arrays.checks import assignable, check_writable, host_array
 from portagpu.runtime.arrays.copies import copy_strided
 from portagpu.runtime.arrays.creation import operand_array, to_device
 from portagpu.runtime.execution.context import Context
@@ -55,8 +55,7 @@ def assign(target: DeviceNDArray, value: Any, where: DeviceNDArray | None = None
 
     ``where``: bools; other elements stay. Raises `ShapeError`, `DTypeError` for complex numbers to become real.
     """
-    if target.readonly:
-        raise ArgumentTypeError("the array is read-only")
+    check_writable(target)
     dtype, shape, context = target.dtype, target.shape, target.context
     if type(value) not in _EASY and (there := operand_array(value)) is not None:
         value = there

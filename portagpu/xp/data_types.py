@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from importlib import import_module
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -55,16 +55,61 @@ def can_cast(from_: Any, to: Any, /) -> builtins.bool:
     return np.can_cast(_dtype(from_), checked_dtype(to))
 
 
-def finfo(type: Any, /) -> np.finfo[Any]:
-    """Limits of a floating-point dtype, or of an array's: ``bits eps max min smallest_normal dtype``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloatLimits:
+    """What `finfo` tells of a dtype; a complex dtype has the limits of its parts, which are of ``dtype``.
+
+    Limits are Python's floats, so that arithmetic with them keeps an array's dtype, as the standard wants it.
+    """
+
+    bits: int
+    """Of one number."""
+    eps: float
+    """Distance from 1 to the next number."""
+    max: float
+    min: float
+    smallest_normal: float
+    tiny: float
+    """NumPy's name of `smallest_normal`."""
+    resolution: float
+    """10 to the minus number of decimal digits that are always kept."""
+    dtype: np.dtype[Any]
+
+
+def finfo(type: Any, /) -> FloatLimits:
+    """Limits of a floating-point dtype, or of an array's. Raises `DTypeError`."""
     kind = _dtype(type)
     if kind.name == dtypes.BFLOAT16.name:
-        own: np.finfo[Any] = import_module("ml_dtypes").finfo(kind)  # who has the dtype has its package
-        return own
+        return _of_bfloat16(kind)
     if kind.kind not in "fc":
         raise DTypeError(f"finfo takes floating-point dtypes, not {kind}", hint="iinfo is for integers")
     found: np.finfo[Any] = np.finfo(kind)
-    return found
+    smallest = float(found.smallest_normal)
+    return FloatLimits(
+        bits=found.bits,
+        eps=float(found.eps),
+        max=float(found.max),
+        min=float(found.min),
+        smallest_normal=smallest,
+        tiny=smallest,
+        resolution=float(found.resolution),
+        dtype=np.dtype(found.dtype),
+    )
+
+
+def _of_bfloat16(kind: np.dtype[Any]) -> FloatLimits:
+    """Eight bits of a number, the highest one implied, and float32's exponents; NumPy does not know them."""
+    largest, smallest = (2 - 2.0**-7) * 2.0**127, 2.0**-126
+    return FloatLimits(
+        bits=16,
+        eps=2.0**-7,
+        max=largest,
+        min=-largest,
+        smallest_normal=smallest,
+        tiny=smallest,
+        resolution=0.01,
+        dtype=kind,
+    )
 
 
 def iinfo(type: Any, /) -> np.iinfo[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.dtypes import BFLOAT16
 from portagpu.errors import MemoryNotSharedError
-from portagpu.runtime.arrays.overlap import note_export
+from portagpu.runtime.arrays.overlap import note_export, note_shown
 from portagpu.runtime.arrays.view import View
 from portagpu.runtime.execution.stream import enqueuing
 
@@ -90,7 +90,7 @@ def host_view(array: View) -> np.ndarray[Any, Any]:
     result.flags.writeable = not array.readonly
     note_export(array.allocation_key, mapped, begin)
     array.context.share_with_host(mapped)
-    array.context.shown.add(array.allocation_key)
+    note_shown(array)
     return result
 
 
@@ -154,7 +154,7 @@ def _exported_address(array: View, device: tuple[int, int], options: dict[str, A
         raise MemoryNotSharedError("DLPack has no records", hint="share one field: x['name']")
     if options.get("dl_device") not in (None, device) or options.get("copy"):
         raise BufferError("a device array shares its own memory, without a copy, and no other")
-    array.context.shown.add(array.allocation_key)
+    note_shown(array)
     claimed = np.asarray(_Addressed(array))
     capsule: Any = claimed.__dlpack__(max_version=options.get("max_version"))
     tensor = _tensor(capsule)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from portagpu.backends.registry import foreign
-from portagpu.errors import ArgumentTypeError
 from portagpu.runtime.arrays import numpy_dispatch
-from portagpu.runtime.arrays.checks import assignable, host_array
+from portagpu.runtime.arrays.checks import assignable, check_writable, host_array
 from portagpu.runtime.arrays.copies import copy_elements, fill_bytes
 from portagpu.runtime.arrays.cuda_array_interface import has_interface
 from portagpu.runtime.arrays.dlpack import HOST_KINDS
@@ -134,8 +133,7 @@ class ArrayItems:
             numpy_dispatch.call("setitem", self, key, value)
             return
         target = self._view(key)
-        if self.readonly:
-            raise ArgumentTypeError("the array is read-only")
+        check_writable(target)
         where = self._stream(stream)
         is_here = where is self.context.default_stream and target.dtype.kind in "biufc"
         if _is_elsewhere(value):

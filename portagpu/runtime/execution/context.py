@@ -78,10 +78,8 @@ class Context(ContextNames):
         self.lost = False
         self.prints = False  # a kernel that prints was launched
         self.unsettled = Unsettled()
-        self.shown: set[int] = set()  # allocation keys of arrays whose memory other libraries were shown
-        self.host_shares: set[object] = (
-            set()
-        )  # one for each memory that arrays of the host share; see `share_with_host`
+        self.shown: dict[int, Any] = {}  # allocation keys of memory that other libraries know, while arrays have it
+        self.host_shares: set[object] = set()  # one for each memory that the host shares; see `share_with_host`
         self.index_faults: Any = None  # the array that kernels set for subscripts out of bounds
         self.lent: dict[Any, Any] = {}  # device arrays of memory that others lend, by how it lies
         self.expression_launches: dict[Any, Any] = {}  # that are ready, by what leads to them
