@@ -45,7 +45,7 @@ def gathers(key: Any) -> bool:
 
 def _is_elsewhere(value: Any) -> bool:
     """Whether a value is an array of another library's in memory of a device."""
-    if type(value) in _VALUES or isinstance(value, np.ndarray):
+    if isinstance(value, (*_VALUES, np.ndarray, ArrayItems)):
         return False
     if isinstance(value, foreign.arrays) or has_interface(value):
         return True
