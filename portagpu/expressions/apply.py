@@ -32,6 +32,8 @@ def apply(ufunc: np.ufunc, *values: Any) -> DeviceNDArray:
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`.
     """
     operands, kinds, shape, context = taken(values)
+    if ufunc is np.power and _is_squared(kinds, operands[-1]):
+        ufunc, operands, kinds = np.square, operands[:1], kinds[:1]
     function = operation_of(ufunc, *kinds)
     try:
         operands = typed(operands, function)
@@ -57,6 +59,16 @@ def apply_all(
     except OverflowError as error:
         raise beyond(ufunc, functions[0], error) from None
     return tuple(put_off(Node(context, function, operands, shape)) for function in functions)
+
+
+def _is_squared(kinds: tuple[Any, ...], exponent: Any) -> bool:
+    """Whether a power is a square by a Python number: ``x**2`` is ``x * x`` in NumPy, too, and ``**= 2``.
+
+    A product takes less than a hundredth of the time of a `pow` that a driver does not compute in vectors.
+    """
+    base, number = kinds
+    kept = {int: "iufc", float: "fc"}.get(number)  # the dtypes that such a number leaves as they are
+    return kept is not None and exponent == 2 and isinstance(base, np.dtype) and base.kind in kept
 
 
 def typed(operands: tuple[Any, ...], function: Operation) -> tuple[Any, ...]:
@@ -114,14 +126,16 @@ def apply_into(
     Raises `ShapeError` for an array of another shape, `DTypeError` for one that cannot hold the results' kind.
     """
     operands, kinds, shape, context = taken((*values, out))
-    function = (
-        operation_of(ufunc, *kinds[:-1]) if dtype is None else operations_of(ufunc, kinds[:-1], dtype, casting)[0]
-    )
+    operands, kinds = operands[:-1], kinds[:-1]
+    if ufunc is np.power and _is_squared(kinds, operands[-1]):
+        ufunc, operands, kinds = np.square, operands[:1], kinds[:1]
+    function = operation_of(ufunc, *kinds) if dtype is None else operations_of(ufunc, kinds, dtype, casting)[0]
     try:
-        node = Node(context, function, typed(operands[:-1], function), shape)
+        node = Node(context, function, typed(operands, function), shape)
     except OverflowError as error:
         raise beyond(ufunc, function, error) from None
     if where is not None:
+        check_fits(function.dtype, out.dtype)
         mask = taken((where, out))[0][0]
         chosen = operation("where", (np.dtype(bool), out.dtype, out.dtype), out.dtype)
         node = Node(context, chosen, (mask, node, out), shape)
@@ -145,11 +159,14 @@ def store(node: Node, out: DeviceNDArray) -> None:
     check_writable(out)
     if node.shape != out.shape:
         raise ShapeError(f"the result has shape {node.shape}, out= has {out.shape}")
-    if not np.can_cast(node.dtype, out.dtype, "same_kind"):
-        raise DTypeError(
-            f"results of {node.dtype} cannot become {out.dtype}", hint="write x = x + y, or convert with astype"
-        )
+    check_fits(node.dtype, out.dtype)
     write(node, out)
+
+
+def check_fits(found: np.dtype[Any], wanted: np.dtype[Any]) -> None:
+    """Results of a dtype may be written to an array of another. Raises `DTypeError`."""
+    if not np.can_cast(found, wanted, "same_kind"):
+        raise DTypeError(f"results of {found} cannot become {wanted}", hint="write x = x + y, or convert with astype")
 
 
 def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[int, ...], Context]:

@@ -239,3 +239,18 @@ def test_closed_arrays(array):
     array.close()
     with pytest.raises(errors.ClosedError):
         other.copy_to_host()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint64", "float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("exponent", [2, 2.0, np.float32(2)], ids=repr)
+def test_squares(device, dtype, exponent):
+    """They are products, with the dtypes of powers."""
+    host = np.array([0, 1, 3, 7, 100], dtype)
+    expected = host**exponent
+    found = cuda.to_device(host) ** exponent
+    assert found.dtype == expected.dtype
+    assert np.allclose(found.copy_to_host(), expected)
+    if expected.dtype == host.dtype:
+        x = cuda.to_device(host)
+        x **= exponent
+        assert np.allclose(x.copy_to_host(), expected)

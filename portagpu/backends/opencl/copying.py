@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from portagpu.backends.opencl.codegen.rendering import render
 from portagpu.device.capabilities import Capabilities, DeviceType
 
 _GROUP = 256  # items of a work-group
+_TILE = 4096  # elements that an item of a CPU copies
+_SIDE = 32  # of a tile that is read across lines: its lines stay in the nearest cache
 _MOST_GROUPS = 2**15  # along the second dimension; CUDA's devices have 65535
 _UNITS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
 
@@ -39,17 +41,23 @@ def strided_copy(
     caps, enqueue = driver.device.capabilities, driver.enqueue
     assert caps is not None
     unit = next(u for u in (8, 4, 2, 1) if all(_divides(u, view) for view in (source, target)))
-    ndim = len(target.shape)
-    view = CopyView(type=_UNITS[unit], units=target.dtype.itemsize // unit, axes=tuple(range(max(1, ndim))))
-    program = build(render("runtime/copy.mako", view))
-    columns = target.shape[-1] if ndim else 1
-    lines = math.prod(target.shape[:-1])
-    numbers: list[Any] = [np.int64(lines), np.int64(source.offset // unit), np.int64(target.offset // unit)]
-    for extent, step, to_step in zip(target.shape or (1,), source.strides or (0,), target.strides or (0,), strict=True):
-        numbers += [np.int64(extent), np.int64(step // unit), np.int64(to_step // unit)]
-
+    units = target.dtype.itemsize // unit
+    axes = _joined(zip(target.shape, source.strides, target.strides, strict=True))
+    view = CopyView(type=_UNITS[unit], units=units, axes=tuple(range(len(axes))))
+    columns, lines = axes[-1].extent, math.prod(axis.extent for axis in axes[:-1])
+    numbers = [lines, source.offset // unit, target.offset // unit]
+    for axis in axes:
+        numbers += [axis.extent, axis.step // unit, axis.to_step // unit]
+    if _is_by_tiles(caps):
+        height, width = tile = _tile(axes, lines)
+        program = build(render("runtime/copy_tiles.mako", view))
+        numbers += tile
+        sizes = LaunchSizes((-(-columns // width), -(-lines // height)), (1, 1))
+    else:
+        program = build(render("runtime/copy.mako", view))
+        sizes = LaunchSizes(*_spread(columns, lines, caps))
     types = (None, None, *[np.dtype(np.int64)] * len(numbers))
-    sizes = LaunchSizes(*_spread(columns, lines, caps))
+    given = tuple(map(np.int64, numbers))
     free: list[Any] = []  # kernel objects, which take the driver long to make; one serves one caller at a time
 
     def copy(queue: Any, into: Any, from_: Any) -> None:
@@ -57,7 +65,7 @@ def strided_copy(
             kernel = free.pop()
         except IndexError:
             kernel = driver.kernel(program, "copy_strided", types)
-            kernel.set_args(from_, into, *numbers)
+            kernel.set_args(from_, into, *given)
         kernel.set_arg(0, from_)
         kernel.set_arg(1, into)
         enqueue(queue, kernel, sizes)
@@ -66,9 +74,41 @@ def strided_copy(
     return copy
 
 
+def _is_by_tiles(caps: Capabilities) -> bool:
+    return caps.device_type is DeviceType.CPU
+
+
+class _Axis(NamedTuple):
+    """Elements along an axis, and bytes from one to the next in both views."""
+
+    extent: int
+    step: int
+    to_step: int
+
+
+def _joined(axes: Iterable[tuple[int, int, int]]) -> list[_Axis]:
+    """The axes, the target's neighbours in the last one, with those as one that lie behind each other in both views."""
+    found: list[_Axis] = []
+    for axis in sorted((_Axis(*one) for one in axes if one[0] != 1), key=lambda axis: -abs(axis.to_step)):
+        before = found[-1] if found else None
+        if before and before.step == axis.extent * axis.step and before.to_step == axis.extent * axis.to_step:
+            found[-1] = _Axis(before.extent * axis.extent, axis.step, axis.to_step)
+        else:
+            found.append(axis)
+    return found or [_Axis(1, 0, 0)]
+
+
+def _tile(axes: Sequence[_Axis], lines: int) -> tuple[int, int]:
+    """Lines and columns that an item of a CPU copies: squares where the views lie across each other."""
+    last = axes[-1]
+    is_across = lines > 1 and abs(last.step) > abs(axes[-2].step) > 0
+    width = min(last.extent, _SIDE if is_across else _TILE)
+    return (_SIDE if is_across else max(1, _TILE // width)), width
+
+
 def _spread(columns: int, lines: int, caps: Capabilities) -> tuple[tuple[int, int], tuple[int, int] | None]:
     """Items of a copy, and of a work-group: left to themselves, drivers make groups of one item of what is prime."""
-    if caps.device_type is DeviceType.CPU or caps.max_work_group_size < _GROUP:
+    if caps.max_work_group_size < _GROUP:
         return (columns, lines), None
     across = min(64, 1 << (columns - 1).bit_length())
     down = _GROUP // across

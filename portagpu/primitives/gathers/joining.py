@@ -7,19 +7,20 @@ from functools import cache
 
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.primitives.flat import flat
+from portagpu.primitives.shares import is_serial
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.ufuncs.kernel_source import KEPT, kernel_from, launch
 
 MOST_PARTS = 8
-MOST_ELEMENTS = 2**20
-"""Beyond, copies by the driver are as fast."""
+MOST_ELEMENTS, MOST_ON_CPUS = 2**20, 2**12
+"""Beyond, copies by the driver are as fast: on CPUs a division for each element takes longer than a launch, soon."""
 
 
 def fits(parts: Sequence[DeviceNDArray], out: DeviceNDArray) -> bool:
     """Whether parts, which have elements, can be joined by one launch: few, small, of one dtype and without gaps."""
     return (
         len(parts) <= MOST_PARTS
-        and 0 < out.size <= MOST_ELEMENTS
+        and 0 < out.size <= (MOST_ON_CPUS if is_serial(out.context.capabilities) else MOST_ELEMENTS)
         and out.dtype.kind in "biufc"
         and all(x.deferred is None and x.layout == "C" and x.dtype == out.dtype and x.size for x in parts)
     )
