@@ -79,13 +79,15 @@ class FloatLimits:
 def finfo(type: Any, /) -> FloatLimits:
     """Limits of a floating-point dtype, or of an array's. Raises `DTypeError`."""
     kind = _dtype(type)
+    found: Any
     if kind.name == dtypes.BFLOAT16.name:
         from ml_dtypes import finfo as limits  # who has the dtype has its package
 
-        return limits(kind)
-    if kind.kind not in "fc":
+        found = limits(kind)
+    elif kind.kind in "fc":
+        found = np.finfo(kind)
+    else:
         raise DTypeError(f"finfo takes floating-point dtypes, not {kind}", hint="iinfo is for integers")
-    found: np.finfo[Any] = np.finfo(kind)
     smallest = float(found.smallest_normal)
     return FloatLimits(
         bits=found.bits,
