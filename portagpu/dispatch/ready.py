@@ -16,6 +16,7 @@ import numpy as np
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.launch import Extent, LaunchShape, check_shape
 
@@ -86,7 +87,7 @@ def launch(
         if type(stream) is Stream:
             where = stream if stream.context is context else None
         elif stream is None or stream == 0:
-            where = context.default_stream
+            where = current_stream(context)
     if parts is None or context is None or where is None:
         kernel[grid, block, stream](*args)
         return

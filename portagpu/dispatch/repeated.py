@@ -14,6 +14,7 @@ from portagpu.dispatch.ready import ReadyLaunch, noting, remember
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.factory import made_of, view_with
 from portagpu.runtime.arrays.facts import Facts, facts_of
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import next_use
 
 _RESULT = -1  # in place of an operand's number
@@ -42,11 +43,12 @@ class _Once(NamedTuple):
 def repeated(
     key: tuple[Any, ...], operands: Sequence[DeviceNDArray], function: Callable[[], DeviceNDArray]
 ) -> DeviceNDArray:
-    """What a function of operands makes in new memory, on the default stream.
+    """What a function of operands makes in new memory, on the current stream.
 
     ``key`` is all that the result depends on beside the operands' elements and how they lie.
     """
     context = operands[0].context
+    where = current_stream(context)
     parts: list[Any] = [repeated, *key]
     for x in operands:
         if x.deferred is not None:
@@ -65,7 +67,7 @@ def repeated(
         for arg in found.args:
             args.append(_given(arg, operands, result, args) if type(arg) is _Argument else arg)
         with context.unsettled.lock:
-            if found.ready.again(context.default_stream, tuple(args), False):
+            if found.ready.again(where, tuple(args), False):
                 return result
     before, outer, noting.launches = next_use(), noting.launches, []
     try:
@@ -74,7 +76,7 @@ def repeated(
         launches, noting.launches = noting.launches, outer
         if outer is not None:
             outer += launches
-    once = context.default_stream.uses_since(before) == 1 == len(launches)
+    once = where.uses_since(before) == 1 == len(launches)
     if once:
         ((ready, given),) = launches
         made = _noted(ready, given, operands, result)

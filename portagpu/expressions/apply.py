@@ -20,6 +20,8 @@ from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.arrays.factory import with_facts
 from portagpu.runtime.arrays.facts import facts_for
 from portagpu.runtime.execution.context import Context, current_context
+from portagpu.runtime.execution.current import current_stream
+from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.operands import broadcast_shapes, operand
 
 _PYTHON = (bool, int, float, complex)
@@ -200,6 +202,8 @@ def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tu
             shape = own
         else:
             shape = broadcast_shapes((shape, own))
+        if value.deferred is not None and value.deferred.node.stream is not current_stream(context):
+            value.deferred.evaluate()
         operands.append(value if value.deferred is None else value.deferred.node)
         kinds.append(value._dtype)
     if context is None or shape is None:  # numbers only
@@ -215,14 +219,24 @@ class PutOff:
     def __init__(self, node: Node) -> None:
         self.node = node
 
+    @property
+    def stream(self) -> Stream | None:
+        """Where the expression was written."""
+        return self.node.stream
+
     def evaluate(self) -> None:
-        """Launch the expression's kernel; see `portagpu.runtime.execution.deferred.Deferred`."""
+        """Launch the expression's kernel in the stream in which it was written, for which the current one waits.
+
+        See `portagpu.runtime.execution.deferred.Deferred`.
+        """
         node = self.node
         unsettled = node.context.unsettled
         with unsettled.lock:
             if node.result is None and not evaluate_again(node):
                 with unsettled:
                     evaluate(node)
+        if node.stream is not None:
+            current_stream(node.context).follow(node.stream)
 
     @staticmethod
     def evaluate_all(arrays: Sequence[DeviceNDArray]) -> None:
@@ -240,9 +254,10 @@ def put_off(node: Node) -> DeviceNDArray:
     made.layout_token = None
     made.deferred = PutOff(node)
     node.array = reference = ref(made)
+    node.stream = stream = current_stream(context)
     waiting = context.unsettled.arrays
     waiting.append(reference)
-    if node.weight >= MOST_WEIGHT or not _may_wait(node.operands, context.shown):
+    if node.weight >= MOST_WEIGHT or stream.external or not _may_wait(node.operands, context.shown):
         made.deferred.evaluate()
     elif len(waiting) >= _MOST_WAITING:
         waiting[:] = [r for r in waiting if (array := r()) is not None and array.deferred is not None]

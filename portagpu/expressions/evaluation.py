@@ -15,24 +15,29 @@ from portagpu.expressions.repeated import keep, parts_of, repeat
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.copies import streams_beside
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream
 
 _THREADS = 256
 _BYTES = 16  # that a thread of a GPU reads of an array: enough are then on their way to keep the memory busy
 
 
-def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | None = None) -> None:
+def evaluate(root: Node, *, into: DeviceNDArray | None = None) -> None:
     """Compute a node's elements, to memory of their own or to an array's, which may be of another dtype.
 
-    Nodes on the way whose arrays the program still has are stored by the same kernel. ``into`` shares no memory with
+    In the node's stream, else the current one. Nodes on the way whose arrays the program still has are stored by the
+    same kernel. ``into`` shares no memory with
     other operands, but may be one itself.
     """
-    parts = parts_of(root, into) if stream is None else None
+    if root.stream is None:
+        root.stream = current_stream(root.context)
+    parts = parts_of(root, into)
     if into is not None and parts is not None and repeat(root, parts, into):
         return
     program = Program(root, into)
     while program.smaller is not None:  # to be computed once, not for each element of the whole
-        evaluate(program.smaller, stream=stream)
+        program.smaller.stream = root.stream
+        evaluate(program.smaller)
         program = Program(root, into)
     stored = [root] if into is None else []
     if len(program.nodes) > 1:
@@ -44,7 +49,7 @@ def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | 
         if into is not None:
             stored, targets = [root, *stored], [into, *targets]
         if targets[0].size:
-            ready, taken = _run(program, stored, targets, root.context, stream)
+            ready, taken = _run(program, stored, targets, root.context, root.stream)
             if parts is not None and len(stored) == 1:
                 keep(parts, root.context, ready, program, taken)
     except BaseException:
@@ -90,7 +95,7 @@ class Made:
 
 
 def _run(
-    program: Program, stored: list[Node], targets: list[DeviceNDArray], context: Context, stream: Stream | None
+    program: Program, stored: list[Node], targets: list[DeviceNDArray], context: Context, where: Stream
 ) -> tuple[ReadyLaunch, list[tuple[DeviceNDArray, DeviceNDArray]]]:
     """Launch the kernel that stores nodes to arrays, which all lie alike.
 
@@ -115,7 +120,6 @@ def _run(
     for node, array in zip(stored, targets, strict=True):
         key += (program.register_of(node), array.layout_token or array.type_key)
     key += program.key
-    where = context.default_stream if stream is None else stream
     others = streams_beside(where, (*targets, *arrays))
     for other in others:
         where.wait_stream(other)

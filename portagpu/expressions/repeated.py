@@ -112,6 +112,7 @@ def repeat(root: Node, parts: Parts, into: DeviceNDArray | None = None) -> bool:
     The context's `Unsettled.lock` is held.
     """
     context = root.context
+    where = root.stream or context.default_stream
     found: _Repeated | None = context.expression_launches.get(tuple(parts.key))
     if found is None:
         return False
@@ -123,11 +124,11 @@ def repeat(root: Node, parts: Parts, into: DeviceNDArray | None = None) -> bool:
         return False
     args = array, *parts.arrays, *parts.numbers
     if into is not None:
-        return ready.again(context.default_stream, args if facts is None else _viewed(args, facts), False)
+        return ready.again(where, args if facts is None else _viewed(args, facts), False)
     deferred, array.deferred = array.deferred, None
     try:
         array._buffer = context.allocate(array.size * array.itemsize)
-        done = ready.again(context.default_stream, args if facts is None else _viewed(args, facts), False)
+        done = ready.again(where, args if facts is None else _viewed(args, facts), False)
     except BaseException:
         array.deferred, array._buffer = deferred, None
         raise

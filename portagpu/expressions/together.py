@@ -55,12 +55,13 @@ def _key_of(node: Node, program: Program) -> tuple[Any, ...] | None:
         if not is_single and array.shape != node.shape:
             return None
         tokens += (is_single, array.layout_token)
-    return (len(node.shape), *tokens, *program.key)
+    return (node.stream, len(node.shape), *tokens, *program.key)
 
 
 def _run(key: tuple[Any, ...], group: list[tuple[Node, Program]]) -> None:
     """Launch the kernel of several expressions."""
     context: Context = group[0][0].context
+    stream = group[0][0].stream or context.default_stream
     threads = threads_of(context)
     ends: list[int] = []
     for node, _ in group:
@@ -71,14 +72,14 @@ def _run(key: tuple[Any, ...], group: list[tuple[Node, Program]]) -> None:
         args: list[Any] = list(ends)
         for m, (_, operands) in zip(made, group, strict=True):
             args += (m.array, *operands.arrays, *operands.numbers)
-        known = (evaluate_all, tuple(ends), *key)
+        known = (evaluate_all, tuple(ends), *key[1:])
         ready: ReadyLaunch | None = context.expression_launches.get(known)
-        if ready is None or not ready.again(context.default_stream, tuple(args)):
+        if ready is None or not ready.again(stream, tuple(args)):
             singles = tuple(array.size == 1 and first.size > 1 for array in program.arrays)
             kernel = kernel_of_several(Steps(program, [first], [made[0].array]), singles, threads, len(group))
             ready = ReadyLaunch(kernel, (ends[-1], 1, 1), (threads, 1, 1), tuple(args), context)
             remember(context, known, ready)
-            ready.again(context.default_stream, tuple(args))
+            ready.again(stream, tuple(args))
     except BaseException:
         for m in made:
             m.undo()

@@ -18,6 +18,7 @@ from portagpu.runtime.arrays.copies import streams_beside
 from portagpu.runtime.arrays.factory import made_of, new_array, view_with
 from portagpu.runtime.arrays.facts import Facts, facts_of
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream
 
 _LONG = 16  # elements of rows that are reduced before what they belong to
@@ -41,7 +42,7 @@ def reduced(
         target = made_of(again.facts)
         with context.unsettled.lock:
             taken = source if again.view is None else view_with(source, again.view)
-            if again.ready.again(context.default_stream, (target, taken, *again.numbers), False):
+            if again.ready.again(current_stream(context), (target, taken, *again.numbers), False):
                 return target
     shape = source.shape
     target = new_array(context, tuple(n for a, n in enumerate(shape) if a not in axes), reducer.output)
@@ -65,7 +66,7 @@ def reduced(
                 remember(context, tuple(key), stages)
             arrays = operands
         is_alone = alone is not None and len(stages) == 1 and len(arrays) == 1 and arrays[0] is source
-        where = context.default_stream if stream is None else stream
+        where = current_stream(context) if stream is None else stream
         others = streams_beside(where, arrays)
         for other in others:
             where.wait_stream(other)

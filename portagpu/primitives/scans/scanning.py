@@ -127,7 +127,7 @@ def scan(
         if initial:
             _fill_first(target, number, joining, dtype)
         if array.size:
-            where = context.default_stream if isinstance(stream, int) else as_stream(stream, context)
+            where = as_stream(stream, context)
             others = streams_beside(where, (source, *([] if told is None else [told])))
             for other in others:
                 where.wait_stream(other)

@@ -21,6 +21,7 @@ from portagpu.primitives.selections.compaction_kernels import (
 )
 from portagpu.primitives.shares import shares_of, threads_of
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream, as_stream
 
 _INDEX = np.dtype(np.int64)
@@ -40,7 +41,7 @@ class Compaction:
     def __init__(self, flags: DeviceNDArray, stream: Stream | int = 0) -> None:
         self._flags = flags
         context = flags.context
-        self._stream = context.default_stream if isinstance(stream, int) else as_stream(stream, context)
+        self._stream = as_stream(stream, context)
         self._count = None if flags.size else 0
         caps = context.capabilities
         threads = threads_of(caps)
@@ -65,7 +66,7 @@ class Compaction:
 
     def _last_place(self) -> int:
         last = self._places[self._places.size - 1 :]
-        if self._stream is last.context.default_stream:  # whose copies wait
+        if self._stream is current_stream(last.context):  # whose copies wait
             return int(last.copy_to_host()[0])
         found = last.copy_to_host(stream=self._stream)
         self._stream.synchronize()

@@ -36,6 +36,7 @@ from portagpu.runtime.arrays.overlap import may_overlap, note_shown
 from portagpu.runtime.arrays.reduction_methods import ArrayReductions
 from portagpu.runtime.execution.context import Context, context_of
 from portagpu.runtime.execution.cuda_members import ArrayNames
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.deferred import Deferred
 from portagpu.runtime.execution.recorder import between_streams
 from portagpu.runtime.execution.stream import Stream, as_stream
@@ -350,7 +351,7 @@ class DeviceNDArray(ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, 
         """A contiguous copy on the device: in order "C", "F", or that in which the elements lie ("A", "K")."""
         if order in ("A", "K"):
             order = "F" if self.is_f_contiguous() and not self.is_c_contiguous() else "C"
-        return self._contiguous(self.stream or self.context.default_stream, order)
+        return self._contiguous(self.stream or current_stream(self.context), order)
 
     def _contiguous(self, stream: Stream, order: str = "C") -> DeviceNDArray:
         result = device_array(self.shape, self.dtype, order=order, context=self.context)

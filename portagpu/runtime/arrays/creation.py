@@ -8,6 +8,7 @@ import numpy as np
 
 from portagpu.backends.handles import Memory
 from portagpu.backends.registry import described, foreign, of_dlpack, room_at
+from portagpu.device import find_device
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, ShapeError
 from portagpu.runtime.arrays import numpy_dispatch
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -255,9 +256,23 @@ def at_address(address: int, dtype: np.dtype[Any]) -> DeviceNDArray:
     )
 
 
-def _empty_like(prototype: DeviceNDArray, dtype: Any = None, shape: Any = None) -> DeviceNDArray:
+def _empty_like(
+    prototype: DeviceNDArray,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> DeviceNDArray:
     """`numpy.empty_like`: on the same device, in the same order."""
     kind = prototype.dtype if dtype is None else checked_dtype(dtype)
+    if device is not None:
+        context = Context.for_device(find_device(device) if isinstance(device, str) else device)
+        return device_array(prototype.shape if shape is None else shape, kind, context=context)
+    if order in ("C", "F"):
+        extents = prototype.shape if shape is None else shape
+        return device_array(extents, kind, order=order, context=prototype.context)
     if shape is None:
         strides = strides_like(prototype.shape, prototype.strides, prototype.itemsize)
         steps = tuple(step // prototype.itemsize * kind.itemsize for step in strides)
@@ -265,7 +280,7 @@ def _empty_like(prototype: DeviceNDArray, dtype: Any = None, shape: Any = None) 
     return device_array(shape, kind, context=prototype.context)
 
 
-numpy_dispatch.register("empty_like", _empty_like, frozenset({"dtype", "shape"}))
+numpy_dispatch.register("empty_like", _empty_like, frozenset({"dtype", "order", "subok", "shape", "device"}))
 
 
 def _foreign_key(context: Context, buffer: Any) -> int:

@@ -17,6 +17,7 @@ from portagpu.runtime.arrays.element_reads import note_element
 from portagpu.runtime.arrays.foreign import dlpack_kind, is_foreign
 from portagpu.runtime.arrays.overlap import may_overlap
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.execution.stream import Stream
 
@@ -109,10 +110,11 @@ class ArrayItems:
         elif self.stream:  # nobody waits for it, so what the program may change meanwhile is copied first
             self.setitem(key, value if isinstance(value, _VALUES) else np.array(host_array(value)))
         else:
-            self.setitem(key, value, self.context.default_stream)
+            where = current_stream(self.context)
+            self.setitem(key, value, where)
             # a number needs no more waiting, but for those that look at the memory in their own order
             if type(value) not in _NUMBERS or self.token is None or self.allocation_key in self.context.shown:
-                self.context.default_stream.synchronize()
+                where.synchronize()
 
     def getitem(self, item: Any, stream: Stream | int = 0) -> Any:
         """``self[item]``: a view, or one element, copied to the host in a stream and waited for.
@@ -138,7 +140,7 @@ class ArrayItems:
         target = self._view(key)
         check_writable(target)
         where = self._stream(stream)
-        is_here = where is self.context.default_stream and target.dtype.kind in "biufc"
+        is_here = where is current_stream(self.context) and target.dtype.kind in "biufc"
         if type(value) not in _NUMBERS and _is_elsewhere(value):
             numpy_dispatch.call("assign", target, value)
             return

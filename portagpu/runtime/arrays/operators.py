@@ -141,6 +141,9 @@ class ArrayOperators:
         return numpy_dispatch.dispatch(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func.__name__ in numpy_dispatch.CREATING:  # ``like=`` is this array
+            with self.context:
+                return numpy_dispatch.dispatch_function(func, args, kwargs)
         return numpy_dispatch.dispatch_function(func, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

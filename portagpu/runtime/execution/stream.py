@@ -21,6 +21,7 @@ from portagpu.backends.handles import Completion, Queue
 from portagpu.backends.registry import foreign
 from portagpu.device import DeviceRecord
 from portagpu.errors import ArgumentTypeError, ClosedError, DriverError, PortaGPUError
+from portagpu.runtime.execution import current
 from portagpu.runtime.execution.callbacks import Callbacks
 from portagpu.runtime.execution.deferred import Unsettled
 from portagpu.runtime.execution.errors import translate_errors
@@ -178,6 +179,7 @@ class Stream:
         Of OpenCL it is PyOpenCL's. It measures time (`pyopencl.Event.profile`). What is enqueued on a queue that was
         read before is not seen by the other streams of the context.
         """
+        self.context.unsettled.settle()
         self.measure()
         queue = self.ready()
         self._timeline.used = next(_uses)
@@ -273,6 +275,11 @@ class Stream:
         """How much was enqueued on any stream after `next_use`, up to this one's latest command."""
         return max(0, self._timeline.used - number)
 
+    def follow(self, other: Stream) -> None:
+        """`wait_stream` where that changes anything: the default stream and all others wait for each other anyway."""
+        if self is not other and self.context.default_stream not in (self, other):
+            self.wait_stream(other)
+
     def keep(self, event: Completion, memory: Any) -> None:
         """Keep host memory until a copy is done. A driver's event may keep it, too, but wait when it is dropped."""
         self._timeline.keep(event, memory)
@@ -304,6 +311,14 @@ class Stream:
         except self._timeline.driver.errors:
             return False
         return True
+
+    def __enter__(self) -> Stream:
+        """Make the stream current in this thread: what names no stream is enqueued here, in the stream's context."""
+        current.push(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        current.pop(self)
 
     @contextmanager
     def auto_synchronize(self) -> Iterator[Stream]:
@@ -426,7 +441,7 @@ class enqueuing:
                 recorder.commands += 1
         context = stream.context
         if self._settles and context.unsettled.arrays:
-            context.unsettled.settle()
+            context.unsettled.settle(stream=stream)
         queue = stream._timeline.queue
         # the former: nothing to wait for
         if stream is not context.default_stream or context.ordered or stream._changing or queue is None:
@@ -452,7 +467,7 @@ class enqueuing:
 
 
 def as_stream(value: Any, context: StreamContext) -> Stream:
-    """The stream that a launch or copy names: 0 or None for the default one, a stream, or a queue of the driver's.
+    """The stream that a launch or copy names: 0 or None for the current one, a stream, or a queue of the driver's.
 
     Raises `ArgumentTypeError` for anything else, for another context's stream, and for an out-of-order queue.
     """
@@ -464,7 +479,8 @@ def as_stream(value: Any, context: StreamContext) -> Stream:
             )
         return value
     if value is None or (isinstance(value, int) and value == 0):
-        return context.default_stream
+        chosen: Stream = current.current_stream(context)
+        return chosen
     if isinstance(value, foreign.queues):
         return context.wrap_queue(value)
     raise ArgumentTypeError(

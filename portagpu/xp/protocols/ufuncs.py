@@ -10,6 +10,8 @@ import numpy as np
 
 from portagpu.errors import ArgumentTypeError, DTypeError
 from portagpu.expressions.apply import apply, apply_all, apply_into
+from portagpu.expressions.at import at
+from portagpu.expressions.reductions.runs import reduceat
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.layout import checked_dtype
 from portagpu.runtime.arrays.numpy_dispatch import ELEMENTWISE, register
@@ -68,6 +70,8 @@ def _ufunc(
 
 
 register("ufunc", _ufunc, _KEYWORDS)
+register("ufunc.at", at, frozenset())
+register("ufunc.reduceat", reduceat, frozenset({"axis", "dtype", "out"}))
 
 
 def _named(ufunc: np.ufunc) -> Any:
