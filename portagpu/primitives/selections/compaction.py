@@ -10,6 +10,8 @@ from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.primitives.flat import new
 from portagpu.primitives.selections.compaction_kernels import (
     ITEMS,
+    WORD,
+    count_words,
     counting_kernel,
     drop,
     keep,
@@ -55,9 +57,13 @@ class Compaction:
         flags, shares, places, stream = self._flags, self._shares, self._places, self._stream
         counts = new((shares.blocks,), _INDEX, flags.context)
         counted, share = flags, shares.share
-        if shares.threads > 1 and not flags.size % 4 and not flags.offset % 4:  # four flags at once
-            counted, share = flags.view(np.uint32), share // 4
-        counting_kernel(shares.threads)[shares.blocks, shares.threads, stream](counted, counts, share)
+        if shares.threads == 1 and not share % WORD and not flags.offset % WORD:
+            words = flags._view(slice(0, flags.size // WORD * WORD)).view(np.uint64)
+            count_words[shares.blocks, 1, stream](words, flags, counts, share)
+        else:
+            if shares.threads > 1 and not flags.size % 4 and not flags.offset % 4:  # four flags at once
+                counted, share = flags.view(np.uint32), share // 4
+            counting_kernel(shares.threads)[shares.blocks, shares.threads, stream](counted, counts, share)
         places_kernel(shares.threads)[1, shares.threads, stream](counts, places)
         self._count = self._last_place()
 

@@ -23,6 +23,10 @@ ITEMS = 16
 _ALL = 0xFFFFFFFF
 _WARP = 32
 _LANES = 16  # counts that a CPU's thread keeps, for vectors of that many lanes
+_AT_ONCE = 8  # elements that a CPU's thread moves between two looks at the end
+WORD = 8
+"""Flags of a word, of which a CPU has an instruction that counts."""
+_SUMS = 4
 
 
 @cuda.jit(device=True)
@@ -100,6 +104,30 @@ def counting_kernel(threads: int) -> Dispatcher:
             counts[cuda.blockIdx.x] = np.int64(sums[0])
 
     return cuda.jit(count)
+
+
+@cuda.jit
+def count_words(words, flags, counts, share):
+    """The same for CPUs: ``words`` are the flags, `WORD` in each, but for the last few; so is a share a multiple."""
+    first = cuda.blockIdx.x * share
+    last = min(first + share, flags.size)
+    sums = cuda.local.array(_SUMS, np.int64)
+    for k in cuda.unroll(range(_SUMS)):
+        sums[k] = 0
+    i, end = first // WORD, last // WORD
+    while i + _SUMS <= end:
+        for k in cuda.unroll(range(_SUMS)):
+            sums[k] += np.int64(cuda.popc(words[i + k]))
+        i += _SUMS
+    while i < end:
+        sums[0] += np.int64(cuda.popc(words[i]))
+        i += 1
+    total = np.int64(0)
+    for k in cuda.unroll(range(_SUMS)):
+        total += sums[k]
+    for k in range(end * WORD, last):
+        total += np.int64(flags[k])
+    counts[cuda.blockIdx.x] = total
 
 
 @cache
@@ -248,6 +276,12 @@ def _serial(fetch: Dispatcher, rest: Dispatcher) -> Dispatcher:
         else:
             place = places[cuda.blockIdx.x]
             end = places[cuda.blockIdx.x + 1]
+            last = min(i + share, flags.size)
+            while place + _AT_ONCE <= end and i + _AT_ONCE <= last:
+                for k in cuda.unroll(range(_AT_ONCE)):
+                    out[place] = fetch(values, i + k)
+                    place += np.int64(flags[i + k])
+                i += _AT_ONCE
             while place < end:  # no branch that a processor must guess: what has no flag is overwritten
                 out[place] = fetch(values, i)
                 place += np.int64(flags[i])
