@@ -16,6 +16,7 @@ from portagpu.primitives.selections.compaction_kernels import (
     drop,
     keep,
     moving_kernel,
+    moving_words,
     number_of,
     places_kernel,
     value_of,
@@ -36,13 +37,14 @@ class Compaction:
     Results are new and written in ``stream``; whoever calls stands within ``context.unsettled``.
     """
 
-    __slots__ = ("_count", "_flags", "_places", "_shares", "_stream")
+    __slots__ = ("_count", "_flags", "_places", "_shares", "_stream", "_words")
 
     def __init__(self, flags: DeviceNDArray, stream: Stream | int = 0) -> None:
         self._flags = flags
         context = flags.context
         self._stream = context.default_stream if isinstance(stream, int) else as_stream(stream, context)
         self._count = None if flags.size else 0
+        self._words: DeviceNDArray | None = None  # the flags, where they were counted so
         caps = context.capabilities
         threads = threads_of(caps)
         self._shares = shares_of(flags.size, caps, ITEMS * threads)
@@ -58,8 +60,8 @@ class Compaction:
         counts = new((shares.blocks,), _INDEX, flags.context)
         counted, share = flags, shares.share
         if shares.threads == 1 and not share % WORD and not flags.offset % WORD:
-            words = flags._view(slice(0, flags.size // WORD * WORD)).view(np.uint64)
-            count_words[shares.blocks, 1, stream](words, flags, counts, share)
+            self._words = flags._view(slice(0, flags.size // WORD * WORD)).view(np.uint64)
+            count_words[shares.blocks, 1, stream](self._words, flags, counts, share)
         else:
             if shares.threads > 1 and not flags.size % 4 and not flags.offset % 4:  # four flags at once
                 counted, share = flags.view(np.uint32), share // 4
@@ -110,6 +112,10 @@ class Compaction:
 
     def _move(self, values: DeviceNDArray, out: DeviceNDArray, fetch: Dispatcher, rest: Dispatcher) -> None:
         blocks, threads, share = self._shares
+        if self._words is not None and rest is drop and blocks > 1:
+            args = (self._words, self._flags, self._places, values, out, share)
+            moving_words(fetch)[blocks, threads, self._stream](*args)
+            return
         kernel = moving_kernel(threads, fetch, rest, out.dtype)
         kernel[blocks, threads, self._stream](self._flags, self._places, values, out, share)
 

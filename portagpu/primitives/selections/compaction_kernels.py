@@ -23,10 +23,11 @@ ITEMS = 16
 _ALL = 0xFFFFFFFF
 _WARP = 32
 _LANES = 16  # counts that a CPU's thread keeps, for vectors of that many lanes
-_AT_ONCE = 8  # elements that a CPU's thread moves between two looks at the end
 WORD = 8
 """Flags of a word, of which a CPU has an instruction that counts."""
 _SUMS = 4
+_ONES = 0x0101010101010101
+_BITS = 8  # of a flag
 
 
 @cuda.jit(device=True)
@@ -248,6 +249,34 @@ def moving_kernel(threads: int, fetch: Dispatcher, rest: Dispatcher, dtype: np.d
     return cuda.jit(move)
 
 
+@cache
+def moving_words(fetch: Dispatcher) -> Dispatcher:
+    """The same for CPUs without those that have no flag: ``words`` are the flags as for `count_words`.
+
+    A product tells how many flags are set up to each one of a word, so that no store waits for the one before it.
+    """
+
+    def move_words(words, flags, places, values, out, share):
+        i = cuda.blockIdx.x * share
+        last = min(i + share, flags.size)
+        place = places[cuda.blockIdx.x]
+        end = places[cuda.blockIdx.x + 1]
+        while place + WORD <= end and i + WORD <= last:
+            sums = words[i // WORD] * np.uint64(_ONES)
+            out[place] = fetch(values, i)
+            for k in cuda.unroll(range(1, WORD)):
+                before = (sums >> np.uint64(_BITS * (k - 1))) & np.uint64(WORD + WORD - 1)
+                out[place + np.int64(before)] = fetch(values, i + k)
+            place += np.int64(sums >> np.uint64(_BITS * (WORD - 1)))
+            i += WORD
+        while place < end:
+            out[place] = fetch(values, i)
+            place += np.int64(flags[i])
+            i += 1
+
+    return cuda.jit(move_words)
+
+
 def _serial(fetch: Dispatcher, rest: Dispatcher) -> Dispatcher:
     if rest is keep:
 
@@ -276,12 +305,6 @@ def _serial(fetch: Dispatcher, rest: Dispatcher) -> Dispatcher:
         else:
             place = places[cuda.blockIdx.x]
             end = places[cuda.blockIdx.x + 1]
-            last = min(i + share, flags.size)
-            while place + _AT_ONCE <= end and i + _AT_ONCE <= last:
-                for k in cuda.unroll(range(_AT_ONCE)):
-                    out[place] = fetch(values, i + k)
-                    place += np.int64(flags[i + k])
-                i += _AT_ONCE
             while place < end:  # no branch that a processor must guess: what has no flag is overwritten
                 out[place] = fetch(values, i)
                 place += np.int64(flags[i])
