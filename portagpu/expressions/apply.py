@@ -135,6 +135,7 @@ def apply_into(
     except OverflowError as error:
         raise beyond(ufunc, function, error) from None
     if where is not None:
+        check_fits(function.dtype, out.dtype)
         mask = taken((where, out))[0][0]
         chosen = operation("where", (np.dtype(bool), out.dtype, out.dtype), out.dtype)
         node = Node(context, chosen, (mask, node, out), shape)
@@ -158,11 +159,14 @@ def store(node: Node, out: DeviceNDArray) -> None:
     check_writable(out)
     if node.shape != out.shape:
         raise ShapeError(f"the result has shape {node.shape}, out= has {out.shape}")
-    if not np.can_cast(node.dtype, out.dtype, "same_kind"):
-        raise DTypeError(
-            f"results of {node.dtype} cannot become {out.dtype}", hint="write x = x + y, or convert with astype"
-        )
+    check_fits(node.dtype, out.dtype)
     write(node, out)
+
+
+def check_fits(found: np.dtype[Any], wanted: np.dtype[Any]) -> None:
+    """Results of a dtype may be written to an array of another. Raises `DTypeError`."""
+    if not np.can_cast(found, wanted, "same_kind"):
+        raise DTypeError(f"results of {found} cannot become {wanted}", hint="write x = x + y, or convert with astype")
 
 
 def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[int, ...], Context]:

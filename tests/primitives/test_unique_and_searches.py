@@ -15,6 +15,7 @@ def _one_nan(x):
     return np.where(np.isnan(x), np.array(np.nan, x.dtype), x) if x.dtype.kind == "f" else x
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_unique(device, dtype):
     for shape in ((0,), (1,), (6, 700)):

@@ -17,10 +17,11 @@ from portagpu.primitives.sorts.ordering import Order, order_of, ordered
 from portagpu.primitives.sorts.radix_plan import DIGITS, WIDTH
 from portagpu.primitives.sorts.radix_request import Request, has_tiles
 from portagpu.primitives.sorts.radix_sort import sort_rows
-from portagpu.primitives.sorts.rows import Rows, checked_axis, device_operand
+from portagpu.primitives.sorts.rows import Rows, checked_axis
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.kernel_source import launch
+from portagpu.ufuncs.operands import array_of
 
 _LONG = 2**15  # elements of a row from which a threshold is looked for
 _SHARE = 8  # elements of a row for each that is wanted, at least
@@ -114,7 +115,7 @@ def top_k(
     Of equal elements the first ones are taken. NaN is larger than all numbers. Raises `ShapeError` for more elements
     than there are, `DTypeError` for elements without order, which complex numbers are here.
     """
-    x = device_operand(x)
+    x = array_of(x)
     try:
         wanted = operator.index(k)
     except TypeError as error:

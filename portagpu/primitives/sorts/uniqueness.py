@@ -18,10 +18,11 @@ from portagpu.primitives.sorts.complex_keys import complex_order
 from portagpu.primitives.sorts.ordering import Kind, Order, order_of, ordered
 from portagpu.primitives.sorts.radix_request import Request
 from portagpu.primitives.sorts.radix_sort import sort_rows
-from portagpu.primitives.sorts.rows import as_bits, contiguous, device_operand
+from portagpu.primitives.sorts.rows import as_bits, contiguous
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.kernel_source import launch
+from portagpu.ufuncs.operands import array_of
 
 
 class Unique(NamedTuple):
@@ -91,7 +92,7 @@ def unique(
     With ``equal_nan`` all NaN are one element. The host waits for the number of elements. Raises `DTypeError` for
     elements without order.
     """
-    x = device_operand(x)
+    x = array_of(x)
     facts = Facts(None if x.dtype.kind == "c" else order_of(x.dtype), bool(equal_nan))
     laid = contiguous(x)
     context = x.context

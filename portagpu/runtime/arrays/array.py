@@ -400,16 +400,25 @@ class DeviceNDArray(ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, 
 
     def _interface(self, name: str) -> Any:
         """What an interface of the back end's says of this array."""
-        self.context.stop_pooling()  # as below
-        note_shown(self)
+        self._show()
         return self.context.backend.interface(name, self._stream(0).queue, self)
 
     def to_pyopencl(self, queue: Any = None) -> Any:
-        """A `pyopencl.array.Array` of the same memory, whose methods use ``queue``: PyOpenCL's, or a stream."""
+        """A `pyopencl.array.Array` of the same memory, whose methods use ``queue``: PyOpenCL's, or a stream.
+
+        That queue goes on after what the array's own stream has got; without one it is that stream's.
+        """
+        self._show()
+        own, stream = self._stream(0), self._stream(0 if queue is None else queue)
+        if stream is not own:
+            stream.wait_stream(own)
+        return self.context.backend.library_array(queue if isinstance(queue, foreign.queues) else stream.queue, self)
+
+    def _show(self) -> None:
+        """Note that another library gets the memory: what is put off may read it, and is computed before."""
         self.context.stop_pooling()  # it may be given back while queues that nobody here knows still work on it
         note_shown(self)
-        where = queue if isinstance(queue, foreign.queues) else self._stream(0 if queue is None else queue).queue
-        return self.context.backend.library_array(where, self)
+        self.context.unsettled.settle()
 
 
 class DeviceRecord(DeviceNDArray):

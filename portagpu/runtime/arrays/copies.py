@@ -85,6 +85,12 @@ def users_of(arrays: Iterable[View]) -> tuple[Stream, ...]:
     return tuple(dict.fromkeys(stream for stream in found if stream))
 
 
+def streams_beside(stream: Stream, arrays: Iterable[View]) -> tuple[Stream, ...]:
+    """The streams that arrays have of their own, other than one: it waits for these, and these wait for it then."""
+    found = {a.stream: None for a in arrays if a.stream and a.stream is not stream}
+    return tuple(found)
+
+
 @contextmanager
 def _in_order(stream: Stream, *arrays: View) -> Iterator[None]:
     others = [user for user in users_of(arrays) if user is not stream and user.context is stream.context]

@@ -46,6 +46,7 @@ def address(array: Any) -> int:
     pointer = array.context.driver.pointer(array.buffer)
     if pointer is not None:
         note_shown(array)
+        array.context.unsettled.settle()  # what others write there may be read by what is put off
         return int(pointer) + int(array.offset)
     key = array.allocation_key
     offset = int(array.offset)
