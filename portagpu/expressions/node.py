@@ -13,7 +13,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream
 
-_MOST = 24  # functions and operands of one kernel: more need registers that threads do not have
+MOST_WEIGHT = 24  # functions and operands of one kernel: more need registers that threads do not have
 
 
 class Node:
@@ -59,11 +59,6 @@ class Node:
     def size(self) -> int:
         """Number of elements."""
         return math.prod(self.shape)
-
-    @property
-    def is_large(self) -> bool:
-        """Whether nothing should be added any more."""
-        return self.weight >= _MOST
 
     @property
     def is_wanted(self) -> bool:

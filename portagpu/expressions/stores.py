@@ -42,7 +42,7 @@ def _reads_elsewhere(node: Node, target: DeviceNDArray) -> bool:
 
 def _shifted(x: DeviceNDArray, target: DeviceNDArray) -> bool:
     """Whether arrays may share memory in which their elements do not lie alike."""
-    if not may_overlap((x, target)):
+    if x is target or not may_overlap((x, target)):
         return False
     lies, wanted = ((a.allocation_key, a.offset, a.shape, a.strides, a.itemsize) for a in (x, target))
     return lies != wanted

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.dispatch import ready
 from portagpu.errors import ArgumentTypeError
 from portagpu.expressions.apply import apply
 from portagpu.primitives.gathers.gathering import Subscripts, gather
@@ -133,7 +134,8 @@ class Philox4x64:
         block, skipped = divmod(first, 4 * plan.per_word)
         counter = tuple(np.uint64(block % _END >> shift & _LOW) for shift in (0, 64, 128, 192))
         grid, threads, chunked = grid_of(flat)
-        fill_from_reference[grid, threads](flat, counter, self._key, np.int64(skipped), plan._replace(chunked=chunked))
+        arguments = counter, self._key, np.int64(skipped), plan._replace(chunked=chunked)
+        ready.launch(fill_from_reference, grid, threads, (flat, *arguments))
 
     def _bounded(
         self, count: int, begin: int, span: int, width: int, kind: np.dtype[Any], context: Context

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portagpu.dispatch import ready
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import DTypeError, SettingsError, ShapeError
 from portagpu.primitives.bins import histogram_kernels as kernels
@@ -188,7 +189,7 @@ def _piece(
             rows = max(1, min(caps.compute_units, x.size // max(bins.number, 1024)))
             parts = device_array((rows, bins.number), total, context=context)
             kernel = kernels.serial_kernel(bins.place, amount, total)
-            kernel[rows, 1](x, amounts, *numbers, -(-x.size // rows), parts)
+            ready.launch(kernel, rows, 1, (x, amounts, *numbers, -(-x.size // rows), parts))
             launch(kernels.add_rows, out.size, None, 0, (parts, out), context)
             return out
         launch(kernels.clear, out.size, None, 0, (out,), context)
@@ -206,7 +207,7 @@ def _piece(
             kernel = kernels.shared_kernel(plan)
         else:
             kernel = kernels.atomic_kernel(bins.place, amount, threads, total)
-        kernel[blocks, threads](x, amounts, *numbers, share, out)
+        ready.launch(kernel, blocks, threads, (x, amounts, *numbers, share, out))
     return out
 
 

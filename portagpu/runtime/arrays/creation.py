@@ -24,6 +24,8 @@ from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.stream import Stream
 from portagpu.settings import interface_sync_wanted
 
+_OWN_MEMORY = frozenset({np.ndarray, bool, int, float, complex, list, tuple})  # types of what is on no device
+
 
 def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
     """An uninitialised device array of the shape, dtype and order of ``ary``, a host or device array.
@@ -83,7 +85,7 @@ def order_of(host: np.ndarray[Any, Any]) -> str:
 
 def is_device_like(obj: Any) -> bool:
     """Whether an object can be wrapped without copies: a PyOpenCL array, or what offers the CUDA Array Interface."""
-    return isinstance(obj, foreign.arrays) or has_interface(obj)
+    return type(obj) not in _OWN_MEMORY and (isinstance(obj, foreign.arrays) or has_interface(obj))
 
 
 def view_of(value: Any, what: str) -> Any:

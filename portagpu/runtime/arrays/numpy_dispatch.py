@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import DTypeError, ShapeError
+from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError
 from portagpu.runtime.arrays import nearest
+from portagpu.runtime.arrays.facts import are_plain
 
 _functions: dict[str, Callable[..., Any]] = {}
 _keywords: dict[str, frozenset[str]] = {}
 ON_SHAPES = frozenset({"shape", "ndim", "size"})  # NumPy's own functions do: they only look at attributes
 
+ELEMENTWISE: dict[str, Callable[..., Any]] = {}
+"""Of NumPy's functions of elements, what they call without keywords: operators look here first."""
 
 class _Any(frozenset[str]):
     """Keywords of all names."""
@@ -84,6 +87,8 @@ def call(name: str, *args: Any, **kwargs: Any) -> Any:
 def dispatch(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`__array_ufunc__` of device arrays."""
     name = ufunc.__name__
+    if not kwargs and method == "__call__" and (elementwise := ELEMENTWISE.get(name)) is not None:
+        return elementwise(*inputs)
     if method != "__call__":
         if registered(f"ufunc.{method}") is None:
             raise unavailable(f"numpy.{name}.{method}", f"{name}.{method}")
@@ -149,7 +154,7 @@ def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     try:
         axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
     except IndexError as error:
-        raise ShapeError(f"axes {axis1} and {axis2} are not both of an array with {a.ndim} axes") from error
+        raise OutOfBoundsError(f"axes {axis1} and {axis2} are not both of an array with {a.ndim} axes") from error
     return a.transpose(axes)
 
 
@@ -163,11 +168,12 @@ def _on_axes(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of NumPy's that only makes views, by way of a host array of the same shape that is never touched."""
 
     def view(a: Any, *args: Any, **kwargs: Any) -> Any:
+        asked = (function.__name__, args) if not kwargs and are_plain(args) else None
         try:
-            shadow = function(a._shadow(), *args, **kwargs)
+            return a._seen(asked, lambda shadow: function(shadow, *args, **kwargs))
         except (ValueError, TypeError, IndexError) as error:
-            raise ShapeError(f"numpy.{function.__name__} of an array of shape {a.shape}: {error}") from None
-        return a._derive(shadow)
+            kind = OutOfBoundsError if isinstance(error, IndexError) else ShapeError  # NumPy's AxisError is both
+            raise kind(f"numpy.{function.__name__} of an array of shape {a.shape}: {error}") from None
 
     return view
 

@@ -38,11 +38,12 @@ class Unsettled:
     As a context manager it is around launches that write new memory only: nothing has to be settled before them.
     """
 
-    __slots__ = ("_lock", "arrays")
+    __slots__ = ("arrays", "lock")
 
     def __init__(self) -> None:
         self.arrays: list[weakref.ref[Any]] = []
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
+        """Held while arrays that are put off are computed: who must not overtake that waits."""
 
     def settle(self, but: Any = None, stream: Any = None) -> None:
         """Have all be computed, but perhaps one, which the caller is about to compute.
@@ -70,11 +71,11 @@ class Unsettled:
                     arrays.append(weakref.ref(but))
 
     def __enter__(self) -> None:
-        self._lock.acquire()
+        self.lock.acquire()
         _thread.depth += 1
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         _thread.depth -= 1
-        self._lock.release()
+        self.lock.release()

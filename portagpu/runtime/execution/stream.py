@@ -38,6 +38,11 @@ if TYPE_CHECKING:
 _uses = itertools.count(1)
 
 
+def next_use() -> int:
+    """A number between those of what was enqueued so far, on any stream, and of what will be."""
+    return next(_uses)
+
+
 class StreamHandle(ctypes.c_void_p):
     """The number of a stream for ctypes, and for `int`."""
 
@@ -266,6 +271,10 @@ class Stream:
             with enqueuing(self) as queue:
                 self._timeline.driver.barrier(queue, [end])
 
+    def uses_since(self, number: int) -> int:
+        """How much was enqueued on any stream after `next_use`, up to this one's latest command."""
+        return max(0, self._timeline.used - number)
+
     def follow(self, other: Stream) -> None:
         """`wait_stream` where that changes anything: the default stream and all others wait for each other anyway."""
         if self is not other and self.context.default_stream not in (self, other):
@@ -415,10 +424,12 @@ class enqueuing:
     Gives the driver's queue.
     """
 
-    __slots__ = ("_queue", "_stream")
+    __slots__ = ("_queue", "_settles", "_stream")
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Stream, settles: bool = True) -> None:
+        """``settles``: what is put off comes before; without, new memory only is written, under `Unsettled.lock`."""
         self._stream = stream
+        self._settles = settles
         self._queue: Any = None
 
     def __enter__(self) -> Any:
@@ -429,7 +440,7 @@ class enqueuing:
             if recorder.is_own():
                 recorder.commands += 1
         context = stream.context
-        if context.unsettled.arrays:
+        if self._settles and context.unsettled.arrays:
             context.unsettled.settle(stream=stream)
         queue = stream._timeline.queue
         # the former: nothing to wait for

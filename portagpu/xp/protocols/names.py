@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import DTypeError, ShapeError
+from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError
 from portagpu.expressions import items as items  # which registers subscripts
 from portagpu.expressions.apply import apply, apply_into
 from portagpu.expressions.writing import assign, filled, is_number
@@ -176,7 +176,8 @@ def _diagonal(a: DeviceNDArray, offset: int = 0, axis1: int = 0, axis2: int = 1)
     try:
         found = shadow.diagonal(offset, axis1, axis2)
     except (ValueError, TypeError) as error:
-        raise ShapeError(f"an array of shape {a.shape} has no such diagonal: {error}") from None
+        kind = OutOfBoundsError if isinstance(error, IndexError) else ShapeError  # NumPy's AxisError is both
+        raise kind(f"an array of shape {a.shape} has no such diagonal: {error}") from None
     return a._derive(found, shadow, readonly=True)
 
 
