@@ -32,7 +32,7 @@ from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
 from portagpu.types import Number, Signature, Type, as_signature, from_dtype
 from portagpu.ufuncs import operands
-from portagpu.ufuncs.kernel_source import kernel_from, launch, position
+from portagpu.ufuncs.kernel_source import kernel_from, launch_for_user, position
 from portagpu.ufuncs.operands import Result, is_array, shape_of
 
 
@@ -202,7 +202,7 @@ class VectorizedFunction(Pickled):
             w if is_array(v) and w is not None and v.dtype != w else None for v, w in zip(placed, wanted, strict=True)
         )
         kernel = self._kernel(target.ndim, tuple(is_array(v) for v in placed), casts)
-        launch(kernel, target.size, self.max_blocksize, stream, (target, *placed), context)
+        launch_for_user(kernel, target.size, self.max_blocksize, stream, (target, *placed), context)
 
     def _kernel(self, ndim: int, arrays: tuple[bool, ...], casts: tuple[np.dtype[Any] | None, ...]) -> Dispatcher:
         key = (ndim, arrays, casts)

@@ -237,7 +237,8 @@ def averaged(
 ) -> DeviceNDArray:
     """The sum along some axes, divided by a number, or the square root of that."""
     if _count(x, axes) == 0:
-        return filled(_left(x, axes), np.nan, kind, x)
+        nothing = complex(math.nan, math.nan) if kind.kind == "c" else math.nan
+        return filled(_left(x, axes), nothing, kind, x)
     reducer = reducer_of("add", kind, kind)._replace(mean=True, root=root, divisor=divisor)
     return reduced(x, reducer, frozenset(axes))
 
