@@ -20,6 +20,7 @@ ON_SHAPES = frozenset({"shape", "ndim", "size"})  # NumPy's own functions do: th
 ELEMENTWISE: dict[str, Callable[..., Any]] = {}
 """Of NumPy's functions of elements, what they call without keywords: operators look here first."""
 
+
 class _Any(frozenset[str]):
     """Keywords of all names."""
 
