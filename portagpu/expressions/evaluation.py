@@ -6,33 +6,38 @@ from collections.abc import Sequence
 from typing import Any
 
 from portagpu.device import DeviceType
-from portagpu.dispatch.ready import ReadyLaunch
+from portagpu.dispatch.ready import ReadyLaunch, remember
 from portagpu.expressions.axes import broadcast_strides, joined
 from portagpu.expressions.kernels import FLAT, kernel_of
 from portagpu.expressions.node import Node
 from portagpu.expressions.program import Program, Steps
+from portagpu.expressions.repeated import keep, parts_of, repeat
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.copies import streams_beside
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream
 
 _THREADS = 256
 _BYTES = 16  # that a thread of a GPU reads of an array: enough are then on their way to keep the memory busy
-_MOST = 4096  # launches that a context remembers
 
 
-def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | None = None) -> None:
+def evaluate(root: Node, *, into: DeviceNDArray | None = None) -> None:
     """Compute a node's elements, to memory of their own or to an array's, which may be of another dtype.
 
-    Nodes on the way whose arrays the program still has are stored by the same kernel. ``into`` shares no memory with
+    In the node's stream, else the current one. Nodes on the way whose arrays the program still has are stored by the
+    same kernel. ``into`` shares no memory with
     other operands, but may be one itself.
     """
-    alone = _alone(root) if into is None and stream is None else None
-    if alone is not None and _run_again(root, alone):
+    if root.stream is None:
+        root.stream = current_stream(root.context)
+    parts = parts_of(root, into)
+    if into is not None and parts is not None and repeat(root, parts, into):
         return
     program = Program(root, into)
     while program.smaller is not None:  # to be computed once, not for each element of the whole
-        evaluate(program.smaller, stream=stream)
+        program.smaller.stream = root.stream
+        evaluate(program.smaller)
         program = Program(root, into)
     stored = [root] if into is None else []
     if len(program.nodes) > 1:
@@ -44,9 +49,9 @@ def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | 
         if into is not None:
             stored, targets = [root, *stored], [into, *targets]
         if targets[0].size:
-            ready = _run(program, stored, targets, root.context, stream)
-            if alone is not None and ready is not None and len(program.arrays) + len(program.numbers) == len(alone) - 2:
-                root.context.expression_launches[alone] = ready, targets[0].layout_token
+            ready, taken = _run(program, stored, targets, root.context, root.stream)
+            if parts is not None and len(stored) == 1:
+                keep(parts, root.context, ready, program, taken)
     except BaseException:
         for m in made:
             m.undo()
@@ -55,48 +60,13 @@ def evaluate(root: Node, *, into: DeviceNDArray | None = None, stream: Stream | 
         m.node.result = m.array
 
 
-def _alone(root: Node) -> tuple[Any, ...] | None:
-    """What tells the kernel of a node whose operands are all there, and the launch; None for other nodes."""
-    operands = root.operands
-    key: list[Any] = [root.operation, root.shape]
-    for operand in operands:
-        if type(operand) is DeviceNDArray:
-            if operand.layout_token is None or operand.stream:
-                return None
-            key.append((operand.layout_token, operand._shape))
-        elif type(operand) is Node:
-            return None
-        else:
-            key.append(operand.dtype)
-    if len(operands) == 2 and operands[0] is operands[1]:
-        return None
-    return tuple(key)
+def evaluate_again(root: Node) -> bool:
+    """Compute a node's elements as those of a node like it were computed; False where there was none.
 
-
-def _run_again(root: Node, alone: tuple[Any, ...]) -> bool:
-    """Launch a node's kernel as it was launched for a node like it; False where there was none."""
-    context = root.context
-    found = context.expression_launches.get(alone)
-    array = None if root.array is None else root.array()
-    if found is None or array is None:
-        return False
-    ready, token = found
-    operands = root.operands
-    arrays = tuple(x for x in operands if type(x) is DeviceNDArray)
-    if len(arrays) < len(operands):  # kernels take numbers behind arrays
-        operands = (*arrays, *(x for x in operands if type(x) is not DeviceNDArray))
-    deferred, array.deferred = array.deferred, None
-    try:
-        array._buffer = context.allocate(array.size * array.itemsize)
-        done: bool = ready.again(context.default_stream, (array, *operands))
-    except BaseException:
-        array.deferred, array._buffer = deferred, None
-        raise
-    if done:
-        array.layout_token, root.result = token, array
-    else:
-        array.deferred, array._buffer = deferred, None
-    return done
+    The context's `Unsettled.lock` is held.
+    """
+    parts = parts_of(root)
+    return parts is not None and repeat(root, parts)
 
 
 class Made:
@@ -125,12 +95,13 @@ class Made:
 
 
 def _run(
-    program: Program, stored: list[Node], targets: list[DeviceNDArray], context: Context, stream: Stream | None
-) -> ReadyLaunch | None:
+    program: Program, stored: list[Node], targets: list[DeviceNDArray], context: Context, where: Stream
+) -> tuple[ReadyLaunch, list[tuple[DeviceNDArray, DeviceNDArray]]]:
     """Launch the kernel that stores nodes to arrays, which all lie alike.
 
-    The launch, where it takes the operands as they are.
+    The launch, and arrays with what it takes in their places.
     """
+    given = (*targets, *program.arrays)
     target = targets[0]
     shape, size = target._shape, target.size
     key: list[Any] = [size]
@@ -149,14 +120,13 @@ def _run(
     for node, array in zip(stored, targets, strict=True):
         key += (program.register_of(node), array.layout_token or array.type_key)
     key += program.key
-    where = context.default_stream if stream is None else stream
     others = streams_beside(where, (*targets, *arrays))
     for other in others:
         where.wait_stream(other)
     ready = _launched((program, stored), targets, arrays, ndim, tuple(key), where)
     for other in others:
         other.wait_stream(where)
-    return ready if is_flat else None
+    return ready, list(zip(given, (*targets, *arrays), strict=True))
 
 
 def _launched(
@@ -171,17 +141,15 @@ def _launched(
     program, stored = operands
     args = (*targets, *arrays, *program.numbers)
     context, size = targets[0].context, targets[0].size
-    launches = context.expression_launches
-    ready: ReadyLaunch | None = launches.get(known)
+    ready: ReadyLaunch | None = context.expression_launches.get(known)
     if ready is not None and ready.again(stream, args):
         return ready
     singles = tuple(array.size == 1 and size > 1 for array in arrays)
     threads, items = threads_of(context), _items_of(context, targets[0].itemsize, ndim)
     kernel = kernel_of(Steps(program, stored, list(targets)), ndim, singles, threads, items)
-    if len(launches) >= _MOST:
-        launches.clear()
     blocks = -(-size // (threads * items))
-    launches[known] = ready = ReadyLaunch(kernel, (blocks, 1, 1), (threads, 1, 1), args, context)
+    ready = ReadyLaunch(kernel, (blocks, 1, 1), (threads, 1, 1), args, context)
+    remember(context, known, ready)
     ready.again(stream, args)
     return ready
 

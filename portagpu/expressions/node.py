@@ -11,15 +11,17 @@ import numpy as np
 from portagpu.expressions.operations import Operation
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.stream import Stream
 
-_MOST = 24  # functions and operands of one kernel: more need registers that threads do not have
+MOST_WEIGHT = 24  # functions and operands of one kernel: more need registers that threads do not have
 
 
 class Node:
     """A function of elements, applied to operands that broadcast to ``shape``: nodes, device arrays, NumPy scalars.
 
     ``array`` refers to the array that shows the node to the program; ``result`` is what holds its elements once they
-    are computed. ``was_reduced``: by a kernel that did not store it.
+    are computed. ``was_reduced``: by a kernel that did not store it. ``stream``: that of the array, which was current
+    where it was written.
     """
 
     __slots__ = (
@@ -30,6 +32,7 @@ class Node:
         "operation",
         "result",
         "shape",
+        "stream",
         "was_reduced",
         "weight",
     )
@@ -40,6 +43,7 @@ class Node:
         self.context, self.operation, self.operands, self.shape = context, operation, operands, shape
         self.array: ref[DeviceNDArray] | None = None
         self.result: DeviceNDArray | None = None
+        self.stream: Stream | None = None
         self.was_reduced = False
         weight = 1
         for operand in operands:
@@ -55,11 +59,6 @@ class Node:
     def size(self) -> int:
         """Number of elements."""
         return math.prod(self.shape)
-
-    @property
-    def is_large(self) -> bool:
-        """Whether nothing should be added any more."""
-        return self.weight >= _MOST
 
     @property
     def is_wanted(self) -> bool:

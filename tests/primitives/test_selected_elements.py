@@ -80,6 +80,7 @@ def test_numbers_of_repeats(device):
         numbers_of_repeats(cuda.to_device(np.array([1, -1])))
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("size", [20, 4097, 140_011])
 def test_many_threads(device, as_on_gpus, size):
     x, flags = np.random.default_rng(5).random(size).astype(np.float32), flags_of(size, 0.4)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.dispatch import ready
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.primitives.flat import new
 from portagpu.primitives.selections.compaction_kernels import (
@@ -23,6 +24,7 @@ from portagpu.primitives.selections.compaction_kernels import (
 )
 from portagpu.primitives.shares import shares_of, threads_of
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream, as_stream
 
 _INDEX = np.dtype(np.int64)
@@ -42,7 +44,7 @@ class Compaction:
     def __init__(self, flags: DeviceNDArray, stream: Stream | int = 0) -> None:
         self._flags = flags
         context = flags.context
-        self._stream = context.default_stream if isinstance(stream, int) else as_stream(stream, context)
+        self._stream = as_stream(stream, context)
         self._count = None if flags.size else 0
         self._words: DeviceNDArray | None = None  # the flags, where they were counted so
         caps = context.capabilities
@@ -61,17 +63,18 @@ class Compaction:
         counted, share = flags, shares.share
         if shares.threads == 1 and not share % WORD and not flags.offset % WORD:
             self._words = flags._view(slice(0, flags.size // WORD * WORD)).view(np.uint64)
-            count_words[shares.blocks, 1, stream](self._words, flags, counts, share)
+            ready.launch(count_words, shares.blocks, 1, (self._words, flags, counts, share), stream)
         else:
             if shares.threads > 1 and not flags.size % 4 and not flags.offset % 4:  # four flags at once
                 counted, share = flags.view(np.uint32), share // 4
-            counting_kernel(shares.threads)[shares.blocks, shares.threads, stream](counted, counts, share)
-        places_kernel(shares.threads)[1, shares.threads, stream](counts, places)
+            kernel = counting_kernel(shares.threads)
+            ready.launch(kernel, shares.blocks, shares.threads, (counted, counts, share), stream)
+        ready.launch(places_kernel(shares.threads), 1, shares.threads, (counts, places), stream)
         self._count = self._last_place()
 
     def _last_place(self) -> int:
         last = self._places[self._places.size - 1 :]
-        if self._stream is last.context.default_stream:  # whose copies wait
+        if self._stream is current_stream(last.context):  # whose copies wait
             return int(last.copy_to_host()[0])
         found = last.copy_to_host(stream=self._stream)
         self._stream.synchronize()
@@ -114,10 +117,10 @@ class Compaction:
         blocks, threads, share = self._shares
         if self._words is not None and rest is drop and blocks > 1:
             args = (self._words, self._flags, self._places, values, out, share)
-            moving_words(fetch)[blocks, threads, self._stream](*args)
+            ready.launch(moving_words(fetch), blocks, threads, args, self._stream)
             return
         kernel = moving_kernel(threads, fetch, rest, out.dtype)
-        kernel[blocks, threads, self._stream](self._flags, self._places, values, out, share)
+        ready.launch(kernel, blocks, threads, (self._flags, self._places, values, out, share), self._stream)
 
 
 __all__ = ["Compaction"]

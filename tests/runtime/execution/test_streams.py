@@ -151,6 +151,8 @@ def test_assigning_to_an_array_with_a_stream_does_not_wait(device, monkeypatch, 
     bound[3:4] = plain[:1]
     assert not waited
     plain[0] = 7
+    assert not waited
+    plain[1:3] = values
     assert waited == [plain.context.default_stream]
     monkeypatch.undo()
     cuda.synchronize()
