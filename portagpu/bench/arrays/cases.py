@@ -114,7 +114,7 @@ def _prepared(library: Library, operation: Operation, operands: tuple[Array, ...
         held[0] = found = call(library, *arrays)
         compute(found)
 
-    return Call(enqueue=enqueue, wait=library.wait, fetch=lambda: library.get(held[0]), clock=library.clock)
+    return Call(enqueue=enqueue, wait=library.wait, fetch=lambda: library.get(held[0]))
 
 
 __all__ = ["DTYPES", "NAMES", "SUITE", "Problem", "entry", "problems", "target"]

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from portagpu import cuda, xp
-from portagpu.bench.device_clock import clock_of
-from portagpu.bench.method.turns import Clock
 from portagpu.bench.peers.cupy_kernels import cupy_for
 from portagpu.bench.records.cell import Role
 from portagpu.device import DeviceRecord, DeviceType
@@ -38,11 +36,13 @@ class Library:
     get: Callable[[Any], Any] = np.asarray
     compute: Callable[[Any], None] = lambda found: None
     wait: Callable[[], Any] = lambda: None
-    clock: Clock | None = None
 
 
 def own(context: Context) -> Library:
-    """PortaGPU, in a context that is the current one."""
+    """PortaGPU, in a context that is the current one.
+
+    There is no clock of the device, which takes a second stream: freed memory would not be kept for the next results.
+    """
     names = SimpleNamespace(
         **{name: getattr(xp, name) for name in ("sqrt", "sort", "argsort", "where", "repeat", "tile", "zeros")},
         concatenate=xp.concat,
@@ -59,7 +59,6 @@ def own(context: Context) -> Library:
         get=lambda array: array.copy_to_host(),
         compute=_compute,
         wait=context.synchronize,
-        clock=clock_of(context),
     )
 
 
