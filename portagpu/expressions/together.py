@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from portagpu.dispatch.ready import ReadyLaunch
-from portagpu.expressions.evaluation import Made, evaluate, threads_of
+from portagpu.expressions.evaluation import Made, evaluate
 from portagpu.expressions.kernels import kernel_of_several
 from portagpu.expressions.node import Node
 from portagpu.expressions.program import Program, Steps
+from portagpu.expressions.rows import threads_of
 from portagpu.runtime.execution.context import Context
 
 _LEAST = 4  # expressions of one kind that are worth a kernel of their own

@@ -15,7 +15,7 @@ from portagpu import dtypes
 from portagpu.dialect.names import INTRINSICS, VectorMaker, blockIdx, local, shared, threadIdx
 from portagpu.dispatch.decorators import jit
 from portagpu.dispatch.dispatcher import Dispatcher
-from portagpu.expressions.kernels import TYPES
+from portagpu.expressions.step_text import TYPES
 from portagpu.expressions.reductions.elements import Element
 from portagpu.expressions.reductions.plans import Plan
 from portagpu.expressions.reductions.reducers import Reducer
