@@ -16,7 +16,7 @@ def first_centres(xp, points, chances):
     centres = [points[index, :]]
     distances = xp.sum((points - centres[0]) ** 2, axis=1)
     for chance in chances[1:]:
-        total = xp.cumulative_sum(distances)
+        total = xp.cumulative_sum(xp.astype(distances, xp.float64))  # or what rounds otherwise would choose others
         index = int(xp.searchsorted(total, chance * total[-1:])[0])
         centres.append(points[index, :])
         distances = xp.minimum(distances, xp.sum((points - centres[-1]) ** 2, axis=1))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from portagpu.backends.driver import Driver
 from portagpu.backends.handles import Strided
 from portagpu.backends.launches import LaunchSizes
 from portagpu.backends.opencl.codegen.rendering import render
-from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.device.capabilities import Capabilities
 
 _GROUP = 256  # items of a work-group
 _MOST_GROUPS = 2**15  # along the second dimension; CUDA's devices have 65535
@@ -41,7 +42,7 @@ def strided_copy(
     unit = next(u for u in (8, 4, 2, 1) if all(_divides(u, view) for view in (source, target)))
     ndim = len(target.shape)
     view = CopyView(type=_UNITS[unit], units=target.dtype.itemsize // unit, axes=tuple(range(max(1, ndim))))
-    program = build(render("runtime/copy.mako", view))
+    program, free = _kept(driver, view, build)
     columns = target.shape[-1] if ndim else 1
     lines = math.prod(target.shape[:-1])
     numbers: list[Any] = [np.int64(lines), np.int64(source.offset // unit), np.int64(target.offset // unit)]
@@ -50,27 +51,39 @@ def strided_copy(
 
     types = (None, None, *[np.dtype(np.int64)] * len(numbers))
     sizes = LaunchSizes(*_spread(columns, lines, caps))
-    free: list[Any] = []  # kernel objects, which take the driver long to make; one serves one caller at a time
 
     def copy(queue: Any, into: Any, from_: Any) -> None:
         try:
             kernel = free.pop()
         except IndexError:
             kernel = driver.kernel(program, "copy_strided", types)
-            kernel.set_args(from_, into, *numbers)
-        kernel.set_arg(0, from_)
-        kernel.set_arg(1, into)
+        kernel.set_args(from_, into, *numbers)
         enqueue(queue, kernel, sizes)
         free.append(kernel)
 
     return copy
 
 
+_programs: WeakKeyDictionary[Driver, dict[CopyView, tuple[Any, list[Any]]]] = WeakKeyDictionary()
+
+
+def _kept(driver: Driver, view: CopyView, build: Callable[[str], Any]) -> tuple[Any, list[Any]]:
+    """The program of a driver's copies, and kernels of it that nobody uses: drivers take milliseconds to make one ready.
+
+    One serves one caller at a time.
+    """
+    known = _programs.setdefault(driver, {})
+    found = known.get(view)
+    if found is None:
+        found = known[view] = (build(render("runtime/copy.mako", view)), [])
+    return found
+
+
 def _spread(columns: int, lines: int, caps: Capabilities) -> tuple[tuple[int, int], tuple[int, int] | None]:
     """Items of a copy, and of a work-group: left to themselves, drivers make groups of one item of what is prime."""
-    if caps.device_type is DeviceType.CPU or caps.max_work_group_size < _GROUP:
+    if caps.max_work_group_size < _GROUP:
         return (columns, lines), None
-    across = min(64, 1 << (columns - 1).bit_length())
+    across = min(64, 1 << max(0, columns - 1).bit_length())
     down = _GROUP // across
     return (-(-columns // across) * across, min(-(-lines // down), _MOST_GROUPS) * down), (across, down)
 

@@ -13,7 +13,7 @@ from portagpu.runtime.arrays import numpy_dispatch
 from portagpu.runtime.arrays.checks import assignable, host_array
 from portagpu.runtime.arrays.copies import copy_elements, fill_bytes
 from portagpu.runtime.arrays.element_reads import note_element
-from portagpu.runtime.arrays.overlap import may_overlap
+from portagpu.runtime.arrays.overlap import shares_elements
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.execution.stream import Stream
@@ -145,8 +145,12 @@ class ArrayItems:
             value = numpy_dispatch.call("convert", value, target.dtype)
         if _is_same(value, target):  # x[k] += y has written there
             return
+        is_bytes = value.layout == target.layout != "A" and value.shape == target.shape
+        if is_here and not is_bytes and value.context is self.context and active.recorder is None:
+            numpy_dispatch.call("assign", target, value)
+            return
         source = value._broadcast(target.shape)
-        if may_overlap((source, target)):
+        if shares_elements(source, target):
             source = source._contiguous(where)
         copy_elements(source, target, where)
 
