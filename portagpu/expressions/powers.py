@@ -10,7 +10,7 @@ from portagpu.expressions.apply import apply, apply_into
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.numpy_dispatch import register
 
-_ROOT = 0.5
+_HALVES = (0.5, 1.5)
 
 
 def power(x: Any, exponent: Any, *, out: DeviceNDArray | None = None) -> DeviceNDArray:
@@ -40,10 +40,15 @@ def _made(out: DeviceNDArray | None, ufunc: np.ufunc, *values: Any) -> DeviceNDA
 
 
 def _operator(x: Any, exponent: Any, *, out: DeviceNDArray | None = None) -> DeviceNDArray:
-    """``x ** exponent``, which for roots is `numpy.sqrt`, as NumPy's operator is."""
-    if type(exponent) is float and exponent == _ROOT and isinstance(x, DeviceNDArray) and x.dtype.kind in "fc":
-        return _made(out, np.sqrt, x)
-    return power(x, exponent, out=out)
+    """``x ** exponent``, which for roots is `numpy.sqrt`, as NumPy's operator is: that of a negative number is NaN."""
+    if type(exponent) is not float or abs(exponent) not in _HALVES or not isinstance(x, DeviceNDArray):
+        return power(x, exponent, out=out)
+    if x.dtype.kind != "f" and (x.dtype.kind != "c" or exponent != _HALVES[0]):
+        return power(x, exponent, out=out)
+    root = apply(np.sqrt, x)
+    if abs(exponent) == _HALVES[1]:
+        root = apply(np.multiply, root, x)
+    return _made(out, np.positive if exponent > 0 else np.reciprocal, root)
 
 
 register("**", _operator, frozenset({"out"}))

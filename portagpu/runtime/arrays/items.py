@@ -25,7 +25,6 @@ _VALUES = (bool, int, float, complex, str, bytes, list, tuple, np.generic)  # wh
 _LEAST_FILL = 4096  # bytes: fewer come from the host as quickly
 
 
-_SMALL = 1024  # elements for which a copy from the host takes no longer than a launch
 _PLAIN = frozenset({int, slice, type(None), EllipsisType, np.int64, np.int32})
 
 
@@ -97,8 +96,8 @@ class ArrayItems:
         elif self.stream:  # nobody waits for it, so what the program may change meanwhile is copied first
             self.setitem(key, value if isinstance(value, _VALUES) else np.array(host_array(value)))
         else:
-            self.setitem(key, value, self.context.default_stream)
-            self.context.default_stream.synchronize()
+            if self._set(key, value, self.context.default_stream):
+                self.context.default_stream.synchronize()
 
     def getitem(self, item: Any, stream: Stream | int = 0) -> Any:
         """``self[item]``: a view, or one element, copied to the host in a stream and waited for.
@@ -120,7 +119,11 @@ class ArrayItems:
         """``self[key] = value``; with a stream other than 0, synchronise it before changing a host array ``value``."""
         if gathers(key):
             numpy_dispatch.call("setitem", self, key, value)
-            return
+        else:
+            self._set(key, value, stream)
+
+    def _set(self, key: Any, value: Any, stream: Stream | int) -> bool:
+        """Assign; whether memory of the host's is read, which must not change before the stream has done it."""
         target = self._view(key)
         if self.readonly:
             raise ArgumentTypeError("the array is read-only")
@@ -128,31 +131,32 @@ class ArrayItems:
         is_here = where is self.context.default_stream and target.dtype.kind in "biufc"
         if isinstance(value, foreign.arrays):  # in memory of the device's
             numpy_dispatch.call("assign", target, value)
-            return
+            return False
         if not isinstance(value, ArrayItems):
             host = assignable(value, target.dtype, target.shape)
             if isinstance(value, _VALUES) and self._fill(target, host, where):
-                return
-            if is_here and isinstance(value, bool | int | float | complex | np.number) and target.size > _SMALL:
-                numpy_dispatch.call("assign", target, value)
-            else:
-                target.copy_to_device(host, stream)
-            return
+                return False
+            if is_here and isinstance(value, bool | int | float | complex | np.number):
+                numpy_dispatch.call("assign", target, value)  # no copy, which would wait for what was launched
+                return False
+            target.copy_to_device(host, stream)
+            return True
         if is_here and (value.deferred is not None or value.dtype != target.dtype):
             numpy_dispatch.call("assign", target, value)
-            return
+            return False
         if value.dtype != target.dtype:
             value = numpy_dispatch.call("convert", value, target.dtype)
         if _is_same(value, target):  # x[k] += y has written there
-            return
+            return False
         is_bytes = value.layout == target.layout != "A" and value.shape == target.shape
         if is_here and not is_bytes and value.context is self.context and active.recorder is None:
             numpy_dispatch.call("assign", target, value)
-            return
+            return False
         source = value._broadcast(target.shape)
         if shares_elements(source, target):
             source = source._contiguous(where)
         copy_elements(source, target, where)
+        return False
 
     def _fill(self, target: Any, host: np.ndarray[Any, Any], stream: Stream) -> bool:
         """Assign on the device what no array of the host's holds, if that pays or is recorded; whether that was done.
