@@ -13,16 +13,16 @@ def solve(xp, product, b, relative, most):
     p = b
     rr = xp.sum(r * r)
     target = relative**2 * float(rr)
-    for iteration in range(1, most + 1):
+    iterations = 0
+    while iterations < most and float(rr) > target:
         q = product(p)
         alpha = rr / xp.sum(p * q)
         x = x + alpha * p
         r = r - alpha * q
         before, rr = rr, xp.sum(r * r)
-        if float(rr) <= target:
-            break
         p = r + (rr / before) * p
-    return x, iteration
+        iterations += 1
+    return x, iterations
 
 
 def laplacian(p):

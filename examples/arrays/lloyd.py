@@ -27,17 +27,17 @@ def cluster(xp, points, centres, most):
     """(labels, centres, rounds) after so many rounds at most, or where no point changes its cluster any more."""
     numbers = xp.arange(centres.shape[0], device=points.device)
     squares = xp.sum(points * points, axis=1)[:, None]
-    labels = None
-    for iteration in range(1, most + 1):
+    labels, rounds, changed = None, 0, True
+    while rounds < most and changed:
         distances = squares - 2 * (points @ centres.T) + xp.sum(centres * centres, axis=1)
         before, labels = labels, xp.argmin(distances, axis=1)
-        if before is not None and bool(xp.all(labels == before)):
-            break
+        changed = before is None or not bool(xp.all(labels == before))
         members = xp.astype(labels[:, None] == numbers, points.dtype)
         counts = xp.sum(members, axis=0)
         means = (members.T @ points) / xp.maximum(counts, xp.ones_like(counts))[:, None]
         centres = xp.where(counts[:, None] > 0, means, centres)
-    return labels, centres, iteration
+        rounds += 1
+    return labels, centres, rounds
 
 
 def mixture(n, dtype, clusters=16, axes=8):

@@ -1,6 +1,6 @@
 """Run a program of this folder with a namespace, and beside it with NumPy: times of a step, and the difference.
 
-    python examples/arrays/run.py shallow_water --namespace portagpu --device cpu --size 1024
+python examples/arrays/run.py shallow_water --namespace portagpu --device cpu --size 1024
 """
 
 import argparse
@@ -59,7 +59,7 @@ def timed(program, xp, inputs, steps):
 
 def difference(found, expected):
     """The largest difference of results, in parts of the largest number."""
-    return max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in zip(found, expected))
+    return max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in zip(found, expected, strict=True))
 
 
 def main(name="shallow_water", namespace="portagpu", device=None, size=None, dtype="float32", steps=None):

@@ -71,9 +71,9 @@ def advance(torus, u, v, p, steps):
     old = now
     for step in range(steps):
         span = STEP if step == 0 else 2 * STEP
-        new = tuple(a + span * rate for a, rate in zip(old, rates(torus, *now)))
+        new = tuple(a + span * rate for a, rate in zip(old, rates(torus, *now), strict=True))
         if step:
-            old = tuple(b + FILTER * (a - 2 * b + c) for a, b, c in zip(old, now, new))
+            old = tuple(b + FILTER * (a - 2 * b + c) for a, b, c in zip(old, now, new, strict=True))
         now = new
     return now
 
@@ -108,7 +108,7 @@ def run_in_place(xp, u, v, p, steps):
     now, old, new, work = ([xp.zeros((n + 2, m + 2), dtype=p.dtype, device=p.device) for _ in range(3)] for _ in "4444")
     flow_x, flow_y, across = work
     spin, head = xp.zeros_like(flow_x), xp.zeros_like(flow_x)
-    for target, before, a in zip(now, old, inner):
+    for target, before, a in zip(now, old, inner, strict=True):
         target[MIDDLE] = a
         close(target)
         before[...] = target
@@ -135,7 +135,7 @@ def run_in_place(xp, u, v, p, steps):
         for a in new:
             close(a)
         if step:
-            for a, b, c in zip(old, now, new):
+            for a, b, c in zip(old, now, new, strict=True):
                 b += FILTER * (a - 2 * b + c)
         old, now, new = now, new, old
     return (*(a[MIDDLE] for a in now), steps)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from portagpu.device import DeviceType
+from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.ready import ReadyLaunch
 from portagpu.expressions.kernels import kernel_of, kernel_of_rows
 from portagpu.expressions.node import Node
 from portagpu.expressions.program import Program, Steps
-from portagpu.expressions.rows import Rows, flat_memory, rows_of, threads_of
+from portagpu.expressions.rows import Rows, flat_memory, rows_of, threads_on
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream
@@ -176,9 +177,9 @@ def _launch_flat(
     if ready is not None and ready.again(stream, args):
         return ready
     singles = tuple(array.size == 1 and size > 1 for array in arrays)
-    threads, items = threads_of(context), _items_of(context, targets[0].itemsize)
+    threads, items = threads_on(context.capabilities), _items_of(context, targets[0].itemsize)
     kernel = kernel_of(Steps(program, stored, list(targets)), singles, threads, items)
-    return _first_launch(known, kernel, (-(-size // (threads * items)), threads, 1), args, stream)
+    return _first_launch((known, kernel), (-(-size // (threads * items)), threads, 1), args, context, stream)
 
 
 def _launch_rows(
@@ -195,7 +196,7 @@ def _launch_rows(
         lies += (array._shape, array._strides, array.itemsize)
     rows: Rows | None = launches.get(tuple(lies))
     if rows is None:
-        rows = launches[tuple(lies)] = rows_of(targets, arrays, program.shifts, context)
+        rows = launches[tuple(lies)] = rows_of(targets, arrays, program.shifts, context.capabilities)
     memory = [flat_memory(array, *span) for array, span in zip(operands, rows.spans, strict=True)]
     if rows.is_flat:
         made, read = memory[: len(targets)], memory[len(targets) :]
@@ -208,15 +209,20 @@ def _launch_rows(
     ready: ReadyLaunch | None = launches.get(known)
     if ready is None or not ready.again(stream, args):
         kernel = kernel_of_rows(Steps(program, stored, targets), rows.plan)
-        _first_launch(known, kernel, (rows.blocks, rows.plan.side, rows.plan.down), args, stream)
+        sizes = rows.blocks, rows.plan.side, rows.plan.down
+        _first_launch((known, kernel), sizes, args, context, stream)
 
 
 def _first_launch(
-    known: tuple[Any, ...], kernel: Any, sizes: tuple[int, int, int], args: tuple[Any, ...], stream: Stream
+    what: tuple[tuple[Any, ...], Dispatcher[..., Any]],
+    sizes: tuple[int, int, int],
+    args: tuple[Any, ...],
+    context: Context,
+    stream: Stream,
 ) -> ReadyLaunch:
-    """Launch a kernel, and remember how; ``sizes``: blocks, and threads of each along two axes."""
+    """Launch a kernel, and remember it as what is known; ``sizes``: blocks, and threads of each along two axes."""
+    known, kernel = what
     blocks, side, down = sizes
-    context = stream.context
     launches = context.expression_launches
     if len(launches) >= _MOST:
         launches.clear()

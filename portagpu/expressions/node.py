@@ -52,7 +52,9 @@ class Node:
         weight = 1
         for operand in operands:
             weight += operand.weight if type(operand) is Node else 1
-        self.weight: int = weight if shifts is None else 2  # of the tree below; parts that are shared count as often as they occur
+        self.weight: int = (
+            weight if shifts is None else 2
+        )  # of the tree below; parts that are shared count as often as they occur
 
     @property
     def dtype(self) -> np.dtype[Any]:

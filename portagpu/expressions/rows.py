@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu.device import DeviceType
+from portagpu.device.capabilities import Capabilities
 from portagpu.expressions.axes import broadcast_strides, joined_but
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.execution.context import Context
 
 _LARGE = 2**30  # elements, from which on subscripts have 64 bits
 _WORK_ITEMS = 8  # for each core
@@ -76,13 +76,48 @@ class Rows:
 
 
 def rows_of(
-    targets: Sequence[DeviceNDArray], arrays: Sequence[DeviceNDArray], shifts: Sequence[Shifts | None], context: Context
+    targets: Sequence[DeviceNDArray],
+    arrays: Sequence[DeviceNDArray],
+    shifts: Sequence[Shifts | None],
+    caps: Capabilities,
 ) -> Rows:
     """How arrays are written from others that broadcast to them.
 
     ``shifts``: for each axis of those that are rolled where the element is that comes first.
     """
-    shape, size, threads = targets[0].shape, targets[0].size, threads_of(context)
+    extents, steps = _steps(targets, arrays, shifts)
+    sets = {own: n for n, own in enumerate(dict.fromkeys(own for own in steps if own is not None))}
+    spans = [(1, 0) if own is None else _span(extents, own[0]) for own in steps]
+    loops = caps.device_type is DeviceType.CPU
+    wide = loops or max(targets[0].size, *(span for span, _ in spans)) >= _LARGE
+    width, rows = extents[-1], math.prod(extents[:-1])
+    side, down = (1, 1) if loops else _block(width, threads_on(caps))
+    chunk, turns = _parts(width, rows, caps.compute_units) if loops else (side, down)
+    across = -(-width // chunk)
+    numbers = [chunk, turns] if loops else []
+    numbers += [across, rows, width, *(extents[:-1] if len(extents) > 2 else ())]
+    walks = []
+    for own, moved in sets:
+        _, begin = _span(extents, own)
+        inner = own[-1] if own[-1] in (0, 1) else None
+        walks.append(Walk(tuple(s != 0 for s in own[:-1]), inner, begin != 0, tuple(s != 0 for s in moved)))
+        numbers += [begin] * (begin != 0) + [step for step in own[:-1] if step]
+        numbers += [own[-1]] * (inner is None) + [by for by in moved if by]
+    index, mask = (np.uint64, 2**64 - 1) if wide else (np.uint32, 2**32 - 1)
+    of = tuple(None if own is None else sets[own] for own in steps)
+    return Rows(
+        plan=RowPlan(len(extents), tuple(walks), of, side, down, wide, loops),
+        blocks=across * -(-rows // turns),
+        numbers=tuple(index(n & mask) for n in numbers),
+        spans=tuple(spans),
+    )
+
+
+def _steps(
+    targets: Sequence[DeviceNDArray], arrays: Sequence[DeviceNDArray], shifts: Sequence[Shifts | None]
+) -> tuple[tuple[int, ...], list[tuple[tuple[int, ...], Shifts] | None]]:
+    """Extents of as few axes as possible, and steps and shifts along these of all operands but single elements."""
+    shape, size = targets[0].shape, targets[0].size
     operands = [*targets, *arrays]
     moved = [None] * len(targets) + [own and (0,) * (len(shape) - len(own)) + own for own in shifts]
     walking = [n for n, array in enumerate(operands) if n < len(targets) or array.size != 1 or size == 1]
@@ -93,43 +128,25 @@ def rows_of(
         steps.append(tuple(step // array.itemsize for step in own))
     apart = frozenset(axis for own in moved if own for axis, by in enumerate(own) if by)
     extents, strides, kept = joined_but(apart, shape, steps)
-    sets: dict[tuple[Any, ...], int] = {}
-    of: list[int | None] = [None] * len(operands)
-    spans = [(1, 0)] * len(operands)
-    for n, own_steps in zip(walking, strides, strict=True):
+    found: list[tuple[tuple[int, ...], Shifts] | None] = [None] * len(operands)
+    for n, own in zip(walking, strides, strict=True):
         whole = moved[n]
-        own_shifts = tuple(whole[axis] for axis in kept) if whole else (0,) * len(kept)
-        of[n] = sets.setdefault((own_steps, own_shifts), len(sets))
-        reach = [(extent - 1) * step for extent, step in zip(extents, own_steps, strict=True)]
-        spans[n] = 1 + sum(map(abs, reach)), -sum(step for step in reach if step < 0)
-    if not extents:
-        extents = (1,)
-        sets = {((0,), (0,)): 0}
-    is_cpu = context.capabilities.device_type is DeviceType.CPU
-    wide = is_cpu or max(size, *(span for span, _ in spans)) >= _LARGE
-    walks, numbers = [], []
-    width, rows = extents[-1], math.prod(extents[:-1])
-    if is_cpu:
-        side = down = 1
-        across = max(1, min(width // _LEAST_PART, -(-_WORK_ITEMS * context.capabilities.compute_units // rows)))
-        chunk = -(-width // across)
-        turns = max(1, min(_LEAST_PART // chunk, rows // (_WORK_ITEMS * context.capabilities.compute_units)))
-        numbers += [chunk, turns]
-    else:
-        side, down = _block(width, threads)
-        chunk, turns = side, down
-    across = -(-width // chunk)
-    numbers += [across, rows, width, *(extents[:-1] if len(extents) > 2 else ())]
-    for own_steps, own_shifts in sets:
-        begin = -sum((n - 1) * step for n, step in zip(extents, own_steps, strict=True) if step < 0)
-        inner = own_steps[-1] if own_steps[-1] in (0, 1) else None
-        walks.append(Walk(tuple(s != 0 for s in own_steps[:-1]), inner, begin != 0, tuple(s != 0 for s in own_shifts)))
-        numbers += [begin] * (begin != 0) + [step for step in own_steps[:-1] if step]
-        numbers += [own_steps[-1]] * (inner is None) + [by for by in own_shifts if by]
-    index, mask = (np.uint64, 2**64 - 1) if wide else (np.uint32, 2**32 - 1)
-    plan = RowPlan(len(extents), tuple(walks), tuple(of), side, down, wide, is_cpu)
-    blocks = across * -(-rows // turns)
-    return Rows(plan=plan, blocks=blocks, numbers=tuple(index(n & mask) for n in numbers), spans=tuple(spans))
+        found[n] = own or (0,), tuple(whole[axis] for axis in kept) if whole and kept else (0,) * max(1, len(kept))
+    return extents or (1,), found
+
+
+def _span(extents: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, int]:
+    """Elements from the first to the last in memory, and how many of them are before element 0."""
+    reach = [(extent - 1) * step for extent, step in zip(extents, steps, strict=True)]
+    return 1 + sum(map(abs, reach)), -sum(step for step in reach if step < 0)
+
+
+def _parts(width: int, rows: int, cores: int) -> tuple[int, int]:
+    """Elements of a row, and rows, of a work-item: long enough for vectors, and enough items for all cores."""
+    items = _WORK_ITEMS * cores
+    parts = max(1, min(width // _LEAST_PART, -(-items // rows)))
+    chunk = -(-width // parts)
+    return chunk, max(1, min(_LEAST_PART // chunk, rows // items))
 
 
 def _block(width: int, threads: int) -> tuple[int, int]:
@@ -149,9 +166,8 @@ def _block(width: int, threads: int) -> tuple[int, int]:
 _THREADS = 256
 
 
-def threads_of(context: Context) -> int:
+def threads_on(caps: Capabilities) -> int:
     """Threads of a block."""
-    caps = context.capabilities
     return min(_THREADS, caps.max_work_group_size, caps.max_work_item_sizes[0])
 
 

@@ -14,7 +14,7 @@ from portagpu.expressions.evaluation import Made, evaluate
 from portagpu.expressions.kernels import kernel_of_several
 from portagpu.expressions.node import Node
 from portagpu.expressions.program import Program, Steps
-from portagpu.expressions.rows import threads_of
+from portagpu.expressions.rows import threads_on
 from portagpu.runtime.execution.context import Context
 
 _LEAST = 4  # expressions of one kind that are worth a kernel of their own
@@ -62,7 +62,7 @@ def _key_of(node: Node, program: Program) -> tuple[Any, ...] | None:
 def _run(key: tuple[Any, ...], group: list[tuple[Node, Program]]) -> None:
     """Launch the kernel of several expressions."""
     context: Context = group[0][0].context
-    threads = threads_of(context)
+    threads = threads_on(context.capabilities)
     ends: list[int] = []
     for node, _ in group:
         ends.append((ends[-1] if ends else 0) + -(-node.size // threads))

@@ -68,9 +68,9 @@ _programs: WeakKeyDictionary[Driver, dict[CopyView, tuple[Any, list[Any]]]] = We
 
 
 def _kept(driver: Driver, view: CopyView, build: Callable[[str], Any]) -> tuple[Any, list[Any]]:
-    """The program of a driver's copies, and kernels of it that nobody uses: drivers take milliseconds to make one ready.
+    """The program of a driver's copies, and kernels of it that nobody uses: one serves one caller at a time.
 
-    One serves one caller at a time.
+    Drivers take milliseconds to make a new one ready.
     """
     known = _programs.setdefault(driver, {})
     found = known.get(view)
