@@ -324,8 +324,19 @@ def _product() -> Callable[..., Any]:
     return product
 
 
-numpy_dispatch.register("matmul", matmul)
-numpy_dispatch.register("linalg.matmul", matmul)
+@functools.cache
+def _array_product() -> Callable[..., Any]:
+    from portagpu.blas.array_product import array_product
+
+    return array_product
+
+
+def _numpys_matmul(x1: Any, x2: Any, /, out: Any = None) -> Any:
+    return _array_product()(x1, x2, out)
+
+
+numpy_dispatch.register("matmul", _numpys_matmul)
+numpy_dispatch.register("linalg.matmul", _numpys_matmul)
 numpy_dispatch.load_later(lambda: importlib.import_module("portagpu.xp.protocols.ufuncs"))
 
 __all__ = [

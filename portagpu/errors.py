@@ -390,7 +390,7 @@ class ClosedError(CudaAPIError):
     """A closed array, stream, event or context was used."""
 
 
-class MemoryNotSharedError(PortaGPUError, BufferError):
+class MemoryNotSharedError(PortaGPUError, BufferError, ValueError):
     """Memory that other libraries, or the device, cannot use in place."""
 
 

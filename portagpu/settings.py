@@ -29,6 +29,8 @@ class Settings:
     processes (``PORTAGPU_BINARIES``, default off: its own cache serves them).
     ``builds_apart``: whether programs are built in a child process where the driver's compiler is known to end the
     process that calls it (``PORTAGPU_BUILDS_APART``, default on).
+    ``build_seconds``: how long such a process has for a program at most, so that a compiler that hangs is an error
+    (``PORTAGPU_BUILD_SECONDS``, default 300; 0 for any time).
     ``warnings``: whether kernels and launches that look wrong, or waste a GPU's time, warn (``PORTAGPU_WARNINGS``,
     default on).
     ``hang_seconds``: after how many seconds a warning says that a kernel may never end, on a CPU, if its threads wait
@@ -56,6 +58,7 @@ class Settings:
     driver_paths: tuple[str, ...]
     binaries: bool = False
     builds_apart: bool = True
+    build_seconds: float = 300.0
     warnings: bool = True
     shipped: bool = True
     hang_seconds: float = 10.0
@@ -81,6 +84,7 @@ class Settings:
             driver_paths=tuple(p for p in env.get("PORTAGPU_DRIVERS", "").split(os.pathsep) if p),
             binaries=_flag(env, "PORTAGPU_BINARIES", default=False),
             builds_apart=_flag(env, "PORTAGPU_BUILDS_APART", default=True),
+            build_seconds=build_seconds_wanted(env),
             warnings=_flag(env, "PORTAGPU_WARNINGS", default=True),
             shipped=_flag(env, "PORTAGPU_SHIPPED", default=True),
             hang_seconds=_seconds(env, "PORTAGPU_HANG_SECONDS", default=10.0),
@@ -120,6 +124,11 @@ def backend_wanted(environ: Mapping[str, str] | None = None) -> str | None:
     """``backend`` alone, which each object of another library may ask for."""
     env = os.environ if environ is None else environ
     return env.get("PORTAGPU_BACKEND", "").strip().lower() or None
+
+
+def build_seconds_wanted(environ: Mapping[str, str] | None = None) -> float:
+    """``build_seconds`` alone, which each build asks for. Raises `SettingsError`."""
+    return _seconds(os.environ if environ is None else environ, "PORTAGPU_BUILD_SECONDS", default=300.0)
 
 
 def checks_wanted(environ: Mapping[str, str] | None = None) -> tuple[bool, bool]:

@@ -2,7 +2,8 @@
 
 The child, which a back end names (see `portagpu.backends.build_protocol`), is started by the first program that no
 cache has, serves later ones, and ends with this process. What it compiles is handed back as a binary, so that nothing
-is compiled twice.
+is compiled twice. A compiler that dies may do so of what it did before, in the same process: only a child that has
+built nothing else proves that it is the program. One that does not end within a time is ended.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import IO
 
 from portagpu.backends.build_protocol import ANSWER, CALLED, NO_DEVICE, REQUEST
+from portagpu.settings import build_seconds_wanted
 
 _END_SECONDS = 5.0
 _SPARE = 2  # children that wait for more: several threads may compile at a time
@@ -27,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 class CompilerDied(Exception):
-    """The compiler ended its process; the message says how."""
+    """The compiler ended its process, or did not end in time; the message says how."""
 
 
 class NoBuilder(Exception):
@@ -49,6 +52,8 @@ class Builder:
     def __init__(self, key: str, command: Sequence[str]) -> None:
         self.key = key
         self.owner = os.getpid()
+        self.has_built = False  # anything
+        self._late = False  # whether it was ended for taking too long
         self._messages: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  the child's, while it lives
         self._child = subprocess.Popen(
             [sys.executable, *command],
@@ -58,11 +63,27 @@ class Builder:
             start_new_session=True,  # the terminal's Ctrl-C is for this process, which then ends the child
         )
 
-    def build(self, source: str, options: str) -> Built | None:
-        """The program, or None where the child had ended for want of work.
+    def build(self, source: str, options: str, seconds: float) -> Built | None:
+        """The program, or None where the child had ended for want of work; it has so many seconds, 0 for any number.
 
         Raises `CompilerDied`, and `NoBuilder` where the child does not find the device.
         """
+        watch = threading.Timer(seconds, self._end_late) if seconds else None
+        if watch is not None:
+            watch.daemon = True
+            watch.start()
+        try:
+            return self._built(source, options, seconds)
+        finally:
+            if watch is not None:
+                watch.cancel()
+
+    def _end_late(self) -> None:
+        self._late = True
+        with contextlib.suppress(OSError):
+            self._child.kill()
+
+    def _built(self, source: str, options: str, seconds: float) -> Built | None:
         child, parts = self._child, (options.encode() + b"\0", source.encode())
         assert child.stdin is not None and child.stdout is not None
         try:
@@ -72,6 +93,7 @@ class Builder:
             called = child.stdout.read(len(CALLED)) == CALLED
             head = child.stdout.read(ANSWER.size)
             if len(head) == ANSWER.size:
+                self.has_built = True
                 status, said, size = ANSWER.unpack(head)
                 return Built(status, child.stdout.read(said).decode(errors="replace"), child.stdout.read(size))
         except BaseException:
@@ -80,13 +102,15 @@ class Builder:
         status = child.wait()
         said = self._said()
         self.close()
-        if called:
-            raise CompilerDied(f"{_cause(status)}{f'; {said}' if said else ''}")
+        cause = f"it did not end within {seconds:g} s (PORTAGPU_BUILD_SECONDS)" if self._late else _cause(status)
+        died = CompilerDied(f"{cause}{f'; {said}' if said else ''}")
+        if called or self._late:
+            raise died
         if status == 0:
             return None
         if status > 0 and sys.platform != "win32":  # Python's own end: crashes are signals
             raise NoBuilder(f"exit status {status}" + (", no such device" if status == NO_DEVICE else f": {said}"))
-        raise CompilerDied(f"{_cause(status)}{f'; {said}' if said else ''}")
+        raise died
 
     def _said(self) -> str:
         """The last lines that the child wrote to its error output."""
@@ -135,9 +159,18 @@ class Builders:
 
         Raises `CompilerDied` where the driver's compiler ended it, `NoBuilder` where there can be no such process.
         """
+        seconds, is_again = build_seconds_wanted(), False
         while True:
-            builder = self._taken(key)
-            result = builder.build(source, separator.join(options))
+            builder = self._started(key) if is_again else self._taken(key)
+            has_built = builder.has_built
+            try:
+                result = builder.build(source, separator.join(options), seconds)
+            except CompilerDied as error:
+                if not has_built:
+                    raise
+                _log.info("the driver's compiler died: %s; a new process tries again", error)
+                is_again = True
+                continue
             if result is not None:
                 self.waiting.append(builder)
                 while len(self.waiting) > _SPARE:
@@ -154,6 +187,9 @@ class Builders:
             if found.key == key and found.serves:
                 return found
             found.close()
+        return self._started(key)
+
+    def _started(self, key: str) -> Builder:
         if not sys.executable:
             raise NoBuilder("Python does not know its own program")
         try:

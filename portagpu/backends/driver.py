@@ -133,6 +133,11 @@ class Driver(ABC):
     ) -> None:
         """Copy bytes between memories that do not overlap."""
 
+    @property
+    def copies_by_one_core(self) -> bool:
+        """Whether `copy` leaves all cores of a CPU but one idle, so that `strided_copy` is faster for much memory."""
+        return False
+
     @abstractmethod
     def upload(self, queue: Any, target: Any, host: HostBytes, *, offset: int = 0, blocking: bool) -> Any:
         """Copy host memory to the device, and give the event; the caller keeps the host memory until that is done."""

@@ -46,7 +46,9 @@ def jit(func_or_sig: Any = None, *, device: bool = False, **options: Any) -> Any
     together, `cuda.cg.this_cluster`; the grid is a multiple of it), ``max_registers`` (where the driver takes it),
     ``extensions`` (objects whose ``prepare_args(type, value, stream, retr)`` turns arguments into what kernels take),
     ``cache`` (the generated code is kept on disk and used by later processes, as long as nothing that it depends on
-    changes). ``inline``, ``lineinfo``, ``link``, ``lto``, ``launch_bounds`` and the like are accepted and logged.
+    changes), ``forceinline`` (the driver's compiler makes a device function a part of every function that calls it, as
+    some do not where there are several calls). ``inline``, ``lineinfo``, ``link``, ``lto``, ``launch_bounds`` and the
+    like are accepted and logged.
 
     Raises `KernelError` subclasses when the function is compiled, at its first launch.
     """

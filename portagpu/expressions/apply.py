@@ -15,6 +15,7 @@ from portagpu.expressions.operations import Operation, conversion, operation, op
 from portagpu.expressions.stores import write
 from portagpu.expressions.together import evaluate_all
 from portagpu.runtime.arrays.array import DeviceNDArray, allocations
+from portagpu.runtime.arrays.checks import check_writable
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.arrays.factory import facts_of, with_facts
 from portagpu.runtime.execution.context import Context, current_context
@@ -113,14 +114,14 @@ def apply_into(
     Raises `ShapeError` for an array of another shape, `DTypeError` for one that cannot hold the results' kind.
     """
     operands, kinds, shape, context = taken((*values, out))
-    function = (
-        operation_of(ufunc, *kinds[:-1]) if dtype is None else operations_of(ufunc, kinds[:-1], dtype, casting)[0]
-    )
+    operands, kinds = operands[:-1], kinds[:-1]
+    function = operation_of(ufunc, *kinds) if dtype is None else operations_of(ufunc, kinds, dtype, casting)[0]
     try:
-        node = Node(context, function, typed(operands[:-1], function), shape)
+        node = Node(context, function, typed(operands, function), shape)
     except OverflowError as error:
         raise beyond(ufunc, function, error) from None
     if where is not None:
+        check_fits(function.dtype, out.dtype)
         mask = taken((where, out))[0][0]
         chosen = operation("where", (np.dtype(bool), out.dtype, out.dtype), out.dtype)
         node = Node(context, chosen, (mask, node, out), shape)
@@ -141,15 +142,17 @@ def convert(x: DeviceNDArray, dtype: np.dtype[Any]) -> DeviceNDArray:
 
 def store(node: Node, out: DeviceNDArray) -> None:
     """Write a node's elements to an array, after everything that is to be computed from what it holds now."""
-    if out.readonly:
-        raise ArgumentTypeError("the array is read-only")
+    check_writable(out)
     if node.shape != out.shape:
         raise ShapeError(f"the result has shape {node.shape}, out= has {out.shape}")
-    if not np.can_cast(node.dtype, out.dtype, "same_kind"):
-        raise DTypeError(
-            f"results of {node.dtype} cannot become {out.dtype}", hint="write x = x + y, or convert with astype"
-        )
+    check_fits(node.dtype, out.dtype)
     write(node, out)
+
+
+def check_fits(found: np.dtype[Any], wanted: np.dtype[Any]) -> None:
+    """Results of a dtype may be written to an array of another. Raises `DTypeError`."""
+    if not np.can_cast(found, wanted, "same_kind"):
+        raise DTypeError(f"results of {found} cannot become {wanted}", hint="write x = x + y, or convert with astype")
 
 
 def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[int, ...], Context]:

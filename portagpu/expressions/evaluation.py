@@ -13,6 +13,7 @@ from portagpu.expressions.node import Node
 from portagpu.expressions.program import Program, Steps
 from portagpu.expressions.rows import Rows, flat_memory, rows_of, threads_on
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.copies import streams_beside
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream
 
@@ -144,8 +145,7 @@ def _run(
             is_flat = False
         key.append(array.layout_token or array.type_key)
     where = context.default_stream if stream is None else stream
-    # of other libraries' arrays, and of those that are bound to one
-    others = {a.stream: None for a in (*targets, *arrays) if a.stream and a.stream is not where}
+    others = streams_beside(where, (*targets, *arrays))
     for other in others:
         where.wait_stream(other)
     ready = None

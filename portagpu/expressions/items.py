@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError
 from portagpu.expressions.apply import convert
 from portagpu.expressions.subscripts import mask_of, selected
 from portagpu.expressions.writing import as_source, assign, is_number, number_of
 from portagpu.primitives.gathers.gathering import Subscripts, gather, scatter
 from portagpu.primitives.selections.selection import flatnonzero, select
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.checks import check_writable
 from portagpu.runtime.arrays.numpy_dispatch import register
 
 
@@ -32,8 +32,7 @@ def getitem(x: DeviceNDArray, key: Any) -> DeviceNDArray:
 
 def setitem(x: DeviceNDArray, key: Any, value: Any) -> None:
     """``x[key] = value`` for a key with arrays; see `getitem` and `portagpu.primitives.gathers.gathering.scatter`."""
-    if x.readonly:
-        raise ArgumentTypeError("the array is read-only")
+    check_writable(x)
     mask = mask_of(x, key)
     if mask is not None:
         rest = x.ndim - mask.ndim

@@ -16,7 +16,7 @@ from portagpu.primitives.gathers.gathering import Subscripts, joined
 from portagpu.primitives.selections.selection import nonzero
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import host_array
-from portagpu.runtime.arrays.creation import as_device_array, is_device_like
+from portagpu.runtime.arrays.creation import operand_array
 from portagpu.ufuncs.operands import broadcast_shapes
 
 
@@ -30,13 +30,12 @@ class Selected(NamedTuple):
 
 
 def mask_of(x: DeviceNDArray, key: Any) -> DeviceNDArray | None:
-    """The device array of bools that alone is the key, for the first axes of an array; None for other keys."""
+    """The device array of bools that alone is the key, of the first axes' extents; None for other keys."""
     if isinstance(key, tuple) and len(key) == 1:
         key = key[0]
     if not isinstance(key, DeviceNDArray) or key.dtype != np.bool_ or not key.ndim or key.context is not x.context:
         return None
-    _check_mask(key.shape, x.shape[: key.ndim])
-    return key
+    return key if key.shape == x.shape[: key.ndim] else None
 
 
 def selected(x: DeviceNDArray, key: Any) -> Selected:
@@ -93,7 +92,8 @@ def _item(item: Any) -> Any:
             return operator.index(item)
         except TypeError:
             pass
-        item = as_device_array(item) if is_device_like(item) else host_array(item)
+        there = operand_array(item)
+        item = host_array(item) if there is None else there
         if not item.size and item.dtype.kind == "f":
             item = item.astype(np.int64)  # an empty list
     if item.dtype.kind not in "iub":
@@ -136,5 +136,6 @@ def _arrays(item: Any, shape: tuple[int, ...], axis: int) -> list[tuple[Any, int
 
 
 def _check_mask(mask: tuple[int, ...], extents: tuple[int, ...]) -> None:
-    if mask != extents:
+    """An extent of 0 stands for any, in NumPy and in the array API standard: nothing is selected then."""
+    if any(given not in (0, n) for given, n in zip(mask, extents, strict=True)):
         raise OutOfBoundsError(f"bools of shape {mask} do not index axes of extents {extents}")

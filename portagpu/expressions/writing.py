@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.errors import DTypeError, ShapeError
 from portagpu.expressions.apply import as_operand, convert, put_off, taken
 from portagpu.expressions.evaluation import evaluate
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion, operation
 from portagpu.expressions.stores import write
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.arrays.checks import assignable, host_array
+from portagpu.runtime.arrays.checks import assignable, check_writable, host_array
 from portagpu.runtime.arrays.copies import copy_strided
-from portagpu.runtime.arrays.creation import as_device_array, is_device_like, to_device
+from portagpu.runtime.arrays.creation import operand_array, to_device
 from portagpu.runtime.execution.context import Context
 
 _TRUTH = np.dtype(bool)
@@ -57,11 +57,10 @@ def assign(target: DeviceNDArray, value: Any, where: DeviceNDArray | None = None
 
     ``where``: bools; other elements stay. Raises `ShapeError`, `DTypeError` for complex numbers to become real.
     """
-    if target.readonly:
-        raise ArgumentTypeError("the array is read-only")
+    check_writable(target)
     dtype, shape, context = target.dtype, target.shape, target.context
-    if type(value) is not DeviceNDArray and is_device_like(value):
-        value = as_device_array(value)
+    if type(value) not in _EASY and (there := operand_array(value)) is not None:
+        value = there
     if isinstance(value, DeviceNDArray):
         if value.dtype.kind == "c" and dtype.kind != "c":
             raise DTypeError(f"cannot assign {value.dtype} to {dtype}", hint="assign its .real or .imag")
@@ -141,8 +140,8 @@ def is_number(value: Any) -> bool:
 
 def as_source(value: Any, dtype: np.dtype[Any], context: Context) -> DeviceNDArray:
     """A value as a device array of a dtype. Raises `DTypeError`, `ArgumentTypeError`."""
-    if is_device_like(value):
-        value = as_device_array(value)
+    if type(value) not in _EASY and (there := operand_array(value)) is not None:
+        value = there
     if isinstance(value, DeviceNDArray):
         if value.dtype.kind == "c" and dtype.kind != "c":
             raise DTypeError(f"cannot assign {value.dtype} to {dtype}", hint="assign its .real or .imag")

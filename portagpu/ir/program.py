@@ -137,6 +137,7 @@ class Function:
     locals: tuple[MemoryArray, ...]
     span: Span
     effect: bool = False
+    is_inlined: bool = False  # the compiler behind is told to make it a part of its callers
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,12 @@ from portagpu.random.permutations import (
     extents_of,
     find_shares,
     gather_lines,
-    grid_of,
     order_by_keys,
 )
 from portagpu.random.targets import real_dtype
+from portagpu.random.thread_shares import grid_of
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.checks import check_writable
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.arrays.layout import checked_shape
 from portagpu.runtime.execution.context import Context
@@ -54,8 +55,7 @@ class Arranging(Continuous, Discrete):
             raise ArgumentTypeError(
                 f"shuffle takes a device array, not {type(x).__name__}", hint="use permutation, which makes a copy"
             )
-        if x.readonly:
-            raise ArgumentTypeError("the array is read-only")
+        check_writable(x)
         x.copy_to_device(self.permutation(x, axis))
 
     def permuted(self, x: Any, axis: int | None = None, out: DeviceNDArray | None = None) -> DeviceNDArray:

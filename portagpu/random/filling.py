@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.random import conversions as bits
 from portagpu.random.draws import Draw, Source, numbers_of
 from portagpu.random.philox import block_at
+from portagpu.random.thread_shares import has_lanes_of_threads
 from portagpu.runtime.arrays.array import DeviceNDArray
 
 _THREADS = 256
@@ -169,11 +169,6 @@ def fill(out: DeviceNDArray, place: Place, parameters: tuple[Any, ...], plan: Dr
         grid = max(1, min(-(-blocks // _BLOCKS), caps.compute_units * _TURNS))
         fill_by_loops[grid, 1, stream](out, place, parameters, plan)
     return blocks
-
-
-def has_lanes_of_threads(caps: Capabilities) -> bool:
-    """Whether neighbouring threads run together, and not each by itself."""
-    return caps.device_type is not DeviceType.CPU or caps.subgroup_size > 1
 
 
 def _vector(plan: Draw) -> Any:

@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.random.filling import Place, has_lanes_of_threads
+from portagpu.random.filling import Place
 from portagpu.random.philox import block_at
+from portagpu.random.thread_shares import grid_of, share_of_thread
 from portagpu.runtime.arrays.array import DeviceNDArray
 
 MOST_ORDERED = 512
 """Lengths up to which elements are ordered by keys."""
-_THREADS = 256
-_TURNS = 16
 _ROUNDS = 6  # each changes both halves
 _HALF = np.uint64(32)
 _ONE = np.uint64(1)
@@ -83,15 +82,8 @@ def _mapped(value, keys, low_bits, high_bits):
 @cuda.jit
 def draw_in_order(target, source, places, place, extents, plan: cuda.constexpr):
     """Element ``k`` of a row is that at the place which the row's permutation has at ``k``."""
-    thread = np.int64(cuda.blockIdx.x) * cuda.blockDim.x + cuda.threadIdx.x
     length, taken, inner = extents.length, extents.taken, extents.inner
-    if plan.chunked:
-        each = (target.size + cuda.gridDim.x - 1) // cuda.gridDim.x
-        first = thread * each
-        end = min(first + each, target.size)
-    else:
-        first = thread
-        end = min(first + 1, target.size)
+    first, end = share_of_thread(target.size, plan.chunked)
     for i in range(first, end):
         line = i // inner
         outer, k = line // taken, line % taken
@@ -113,16 +105,9 @@ def draw_in_order(target, source, places, place, extents, plan: cuda.constexpr):
 
 
 @cuda.jit
-def order_by_keys(places, keys, length, plan: cuda.constexpr):
+def order_by_keys(places, keys, length, chunked: cuda.constexpr):
     """``places[row * length + r]``: the place of a row's key of rank ``r``, for one key or neighbouring ones."""
-    thread = np.int64(cuda.blockIdx.x) * cuda.blockDim.x + cuda.threadIdx.x
-    if plan:
-        each = (keys.size + cuda.gridDim.x - 1) // cuda.gridDim.x
-        first = thread * each
-        end = min(first + each, keys.size)
-    else:
-        first = thread
-        end = min(first + 1, keys.size)
+    first, end = share_of_thread(keys.size, chunked)
     for i in range(first, end):
         begin = i // length * length
         key = keys[i]
@@ -135,16 +120,9 @@ def order_by_keys(places, keys, length, plan: cuda.constexpr):
 
 
 @cuda.jit
-def find_shares(places, numbers, sums, plan: cuda.constexpr):
+def find_shares(places, numbers, sums, chunked: cuda.constexpr):
     """The first place whose ascending sum is above a number, the last one where none is."""
-    thread = np.int64(cuda.blockIdx.x) * cuda.blockDim.x + cuda.threadIdx.x
-    if plan:
-        each = (numbers.size + cuda.gridDim.x - 1) // cuda.gridDim.x
-        begin = thread * each
-        end = min(begin + each, numbers.size)
-    else:
-        begin = thread
-        end = min(begin + 1, numbers.size)
+    begin, end = share_of_thread(numbers.size, chunked)
     for i in range(begin, end):
         first, last = np.int64(0), np.int64(sums.size - 1)
         while first < last:
@@ -157,16 +135,9 @@ def find_shares(places, numbers, sums, plan: cuda.constexpr):
 
 
 @cuda.jit
-def gather_lines(target, source, places, extents, plan: cuda.constexpr):
+def gather_lines(target, source, places, extents, chunked: cuda.constexpr):
     """``target[outer, k, inner] = source[outer, places[k], inner]``."""
-    thread = np.int64(cuda.blockIdx.x) * cuda.blockDim.x + cuda.threadIdx.x
-    if plan:
-        each = (target.size + cuda.gridDim.x - 1) // cuda.gridDim.x
-        first = thread * each
-        end = min(first + each, target.size)
-    else:
-        first = thread
-        end = min(first + 1, target.size)
+    first, end = share_of_thread(target.size, chunked)
     for i in range(first, end):
         line = i // extents.inner
         outer, k = line // extents.taken, line % extents.taken
@@ -197,12 +168,3 @@ def drawn_in_order(
     nothing = target  # stands where nothing is read
     arguments = (nothing if source is None else source, nothing if places is None else places)
     draw_in_order[grid, threads, stream](target, *arguments, place, extents, plan._replace(chunked=chunked))
-
-
-def grid_of(array: DeviceNDArray) -> tuple[int, int, bool]:
-    """Blocks, threads of each, and whether a thread has neighbouring elements."""
-    caps = array.context.capabilities
-    if has_lanes_of_threads(caps):
-        threads = min(_THREADS, caps.max_work_group_size, caps.max_work_item_sizes[0])
-        return max(1, -(-array.size // threads)), threads, False
-    return max(1, min(array.size, caps.compute_units * _TURNS)), 1, True

@@ -13,9 +13,9 @@ import numpy as np
 from portagpu import cuda
 from portagpu.random import conversions as bits
 from portagpu.random.bit_generator import sequence_of
-from portagpu.random.permutations import grid_of
 from portagpu.random.philox import philox4x64
 from portagpu.random.targets import Target, real_dtype
+from portagpu.random.thread_shares import grid_of, share_of_thread
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import current_context
 
@@ -38,12 +38,9 @@ def fill_from_reference(out, counter, key, skipped, plan: cuda.constexpr):
     ``counter``: four uint64 of the first block, whose lowest words do not overflow into the fourth.
     """
     width = 4 * plan.per_word
-    thread = np.int64(cuda.blockIdx.x) * cuda.blockDim.x + cuda.threadIdx.x
     blocks = (out.size + skipped + width - 1) // width
-    each = np.int64(1)
-    if plan.chunked:
-        each = (blocks + cuda.gridDim.x - 1) // cuda.gridDim.x
-    for block in range(thread * each, min((thread + 1) * each, blocks)):
+    first, end = share_of_thread(blocks, plan.chunked)
+    for block in range(first, end):
         c0 = counter[0] + np.uint64(block)
         c1 = counter[1] + (np.uint64(1) if c0 < counter[0] else np.uint64(0))
         c2 = counter[2] + (np.uint64(1) if c1 < counter[1] else np.uint64(0))

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from portagpu import cuda
-from portagpu.random.filling import Place, has_lanes_of_threads
+from portagpu.random.filling import Place
 from portagpu.random.samplers import Sampler
+from portagpu.random.thread_shares import has_lanes_of_threads, share_of_thread
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 
 _THREADS = 128
@@ -37,9 +38,8 @@ def sample_by_threads(out, place, a, b, plan: cuda.constexpr):
 @cuda.jit
 def try_by_loops(out, is_taken, place, a, b, plan: cuda.constexpr):
     """The first attempts of all elements, in a program of their own: what it calls at one place runs in lanes."""
-    each = (out.size + cuda.gridDim.x - 1) // cuda.gridDim.x
-    first = np.int64(each) * cuda.blockIdx.x
-    for i in range(first, min(first + each, out.size)):
+    first, end = share_of_thread(out.size, True)
+    for i in range(first, end):
         x = a[i] if plan.arrays else a
         y = b[i] if plan.arrays else b
         taken, value = plan.quick(place.start + np.uint64(i), place, x, y, plan)
@@ -50,9 +50,8 @@ def try_by_loops(out, is_taken, place, a, b, plan: cuda.constexpr):
 @cuda.jit
 def sample_by_loops(out, is_taken, place, a, b, plan: cuda.constexpr):
     """Numbers of neighbouring elements for each thread, but of those whose first attempt was taken."""
-    each = (out.size + cuda.gridDim.x - 1) // cuda.gridDim.x
-    first = np.int64(each) * cuda.blockIdx.x
-    for i in range(first, min(first + each, out.size)):
+    first, end = share_of_thread(out.size, True)
+    for i in range(first, end):
         if plan.quick is None or is_taken[i] == 0:
             x = a[i] if plan.arrays else a
             y = b[i] if plan.arrays else b

@@ -13,6 +13,7 @@ from portagpu.expressions.apply import convert, put_off, taken
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.checks import check_writable
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.arrays.layout import checked_shape
 from portagpu.runtime.execution.context import Context
@@ -44,8 +45,7 @@ class Target:
                 raise ShapeError(f"the result has shape {shape}, out= has {out.shape}")
             if out.dtype != dtype:
                 raise DTypeError(f"the numbers are {dtype}, out= has {out.dtype}", hint=f"pass dtype={out.dtype}")
-            if out.readonly:
-                raise ArgumentTypeError("the array is read-only")
+            check_writable(out)
             context = out.context
         if dtype == np.float64 and not context.capabilities.fp64:
             raise MissingCapabilityError(f"{context.device.name} has no float64", hint="pass dtype=np.float32")

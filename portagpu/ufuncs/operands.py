@@ -11,7 +11,7 @@ from portagpu.dispatch.arguments.signatures import describe_argument
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.checks import host_array
-from portagpu.runtime.arrays.creation import as_device_array, is_device_like, to_device
+from portagpu.runtime.arrays.creation import as_device_array, is_device_like, operand_array, to_device
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.context import context_of as stream_context
 from portagpu.runtime.execution.stream import Stream, as_stream
@@ -25,14 +25,33 @@ def operand(value: Any) -> Any:
     """A Python number, a NumPy scalar, a host array or a device array. Raises `ArgumentTypeError`."""
     if isinstance(value, DeviceNDArray | np.generic) or type(value) in _PYTHON_KINDS:
         return value
-    if is_device_like(value):
-        return as_device_array(value)
+    found = operand_array(value)
+    if found is not None:
+        return found
     array = host_array(value)
     if array.dtype.kind == "O":
         raise ArgumentTypeError(
             f"a {type(value).__name__} is no number and no array of numbers", hint="pass arrays or numbers"
         )
     return array[()] if array.ndim == 0 else array
+
+
+def array_of(value: Any, context: Context | None = None) -> DeviceNDArray:
+    """A device array of any operand: of memory of the operand's device, else of a copy in a context.
+
+    Raises `ArgumentTypeError` for what is no array and no number.
+    """
+    if isinstance(value, DeviceNDArray):
+        return value
+    found = operand(value)
+    return found if isinstance(found, DeviceNDArray) else to_device(np.asarray(found), context=context)
+
+
+def arrays_of(values: Sequence[Any]) -> list[DeviceNDArray]:
+    """The same for several, where the first one is that is on a device."""
+    found = [value if isinstance(value, DeviceNDArray) else operand(value) for value in values]
+    context = next((x.context for x in found if isinstance(x, DeviceNDArray)), None)
+    return [array_of(x, context) for x in found]
 
 
 def is_array(value: Any) -> bool:

@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.cuda.interchange import from_dlpack as _from_dlpack
 from portagpu.errors import ArgumentTypeError, DTypeError, MemoryNotSharedError, ShapeError
 from portagpu.expressions.apply import apply, convert
 from portagpu.expressions.writing import chosen, filled
 from portagpu.primitives.gathers.sequences import band, steps, whole_steps
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.checks import host_array
-from portagpu.runtime.arrays.creation import as_device_array, is_device_like, to_device
+from portagpu.runtime.arrays.creation import from_dlpack as _from_dlpack
+from portagpu.runtime.arrays.creation import operand_array, to_device
 from portagpu.runtime.arrays.layout import checked_dtype, checked_shape
 from portagpu.runtime.execution.context import Context
+from portagpu.ufuncs.operands import array_of, arrays_of
 from portagpu.xp.devices import context_on
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 _INT = np.dtype(np.int64)
+_NUMBERS = (bool, int, float, complex)
 _FAR = 2**62  # beyond all diagonals
 
 
@@ -96,25 +98,18 @@ def linspace(
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> DeviceNDArray:
     """A device array of an array of any library, of numbers, or of nested sequences of numbers.
 
-    Without ``copy``, memory is shared where it can be; ``copy=False`` raises where it cannot, `MemoryNotSharedError`.
+    Without ``copy``, memory of a device is shared, and what is in memory of the host is copied: `from_dlpack` shares
+    that, too. ``copy=False`` raises where it takes a copy, `MemoryNotSharedError`.
     """
-    if is_device_like(obj) and not isinstance(obj, DeviceNDArray):
-        obj = as_device_array(obj)
     kind = None if dtype is None else checked_dtype(dtype)
-    if isinstance(obj, DeviceNDArray):
-        there = obj.context if device is None else context_on(device)
-        if there is not obj.context:
-            if copy is False:
-                raise MemoryNotSharedError("an array on another device cannot be had without a copy")
-            obj, copy = to_device(obj.copy_to_host(), context=there), None
-        if kind is not None and kind != obj.dtype:
-            if copy is False:
-                raise MemoryNotSharedError(f"{obj.dtype} becomes {kind} only by a copy", hint="leave copy=False away")
-            return convert(obj, kind)
-        found: DeviceNDArray = obj.copy() if copy else obj
-        return found
+    there = operand_array(obj)
+    if there is not None:
+        return _converted(there, kind, device, copy)
     if copy is False:
-        raise MemoryNotSharedError("host memory becomes a device array only by a copy", hint="leave copy=False away")
+        raise MemoryNotSharedError(
+            "host memory becomes a device array only by a copy",
+            hint="leave copy=False away, or share memory with a CPU by xp.from_dlpack(x, copy=False)",
+        )
     context = context_on(device)
     if isinstance(obj, list | tuple) and _has_device_arrays(obj):
         obj = _on_host(obj)
@@ -130,26 +125,48 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     return to_device(host, context=context) if host.ndim else to_device(host.copy(), context=context)
 
 
+def _converted(x: DeviceNDArray, kind: Any, device: Any, copy: bool | None) -> DeviceNDArray:
+    where = x.context if device is None else context_on(device)
+    if where is not x.context:
+        if copy is False:
+            raise MemoryNotSharedError("an array on another device cannot be had without a copy")
+        x, copy = to_device(x.copy_to_host(), context=where), None
+    if kind is not None and kind != x.dtype:
+        if copy is False:
+            raise MemoryNotSharedError(f"{x.dtype} becomes {kind} only by a copy", hint="leave copy=False away")
+        return convert(x, kind)
+    return x.copy() if copy else x
+
+
 def _is_of_python(obj: Any) -> bool:
     return isinstance(obj, bool | int | float | complex | list | tuple)
 
 
 def _has_device_arrays(obj: Any) -> bool:
     return any(
-        isinstance(item, DeviceNDArray) or (isinstance(item, list | tuple) and _has_device_arrays(item)) for item in obj
+        type(item) not in _NUMBERS
+        and (_has_device_arrays(item) if isinstance(item, list | tuple) else operand_array(item) is not None)
+        for item in obj
     )
 
 
 def _on_host(obj: Any) -> Any:
     if isinstance(obj, list | tuple):
         return [_on_host(item) for item in obj]
-    return obj.copy_to_host() if isinstance(obj, DeviceNDArray) else obj
+    found = operand_array(obj)
+    return obj if found is None else found.copy_to_host()
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> DeviceNDArray:
-    """A device array of what has ``__dlpack__``: of its memory where the device can use it; see `cuda.from_dlpack`."""
-    made = _from_dlpack(x)
-    return asarray(made, device=device, copy=copy)
+    """A device array of what has ``__dlpack__``: of its memory where the device can use it, else of a copy.
+
+    ``device``: of the array; what is in host memory is shared with, or copied to it. ``copy``: True for a copy in any
+    case, False for none. Raises `MemoryNotSharedError` where that takes one, or kernels cannot use the memory.
+    """
+    where = None if device is None else context_on(device)
+    made = _from_dlpack(x, context=where, copy=copy)
+    is_shared = made is x or made.base is not None
+    return _converted(made, None, device, copy if is_shared else None)
 
 
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
@@ -158,10 +175,11 @@ def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray
     return device_array(_shape(shape), default_float(context) if dtype is None else dtype, context=context)
 
 
-def empty_like(x: DeviceNDArray, /, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
+def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
     """An uninitialised array of the shape and dtype of another."""
-    there = x.context if device is None else context_on(device)
-    return device_array(x.shape, x.dtype if dtype is None else dtype, context=there)
+    like = array_of(x)
+    there = like.context if device is None else context_on(device)
+    return device_array(like.shape, like.dtype if dtype is None else dtype, context=there)
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
@@ -176,10 +194,11 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
     return filled(_shape(shape), _number(fill_value), kind, context)
 
 
-def full_like(x: DeviceNDArray, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
+def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
     """An array of one number, of the shape and dtype of another."""
-    there = x.context if device is None else context_on(device)
-    return filled(x.shape, _number(fill_value), x.dtype if dtype is None else checked_dtype(dtype), there)
+    like = array_of(x)
+    there = like.context if device is None else context_on(device)
+    return filled(like.shape, _number(fill_value), like.dtype if dtype is None else checked_dtype(dtype), there)
 
 
 def _number(value: Any) -> Any:
@@ -195,7 +214,7 @@ def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
     return full(shape, 1, dtype=default_float(context_on(device)) if dtype is None else dtype, device=device)
 
 
-def ones_like(x: DeviceNDArray, /, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
+def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
     """An array of ones, of the shape and dtype of another."""
     return full_like(x, 1, dtype=dtype, device=device)
 
@@ -205,7 +224,7 @@ def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray
     return full(shape, 0, dtype=default_float(context_on(device)) if dtype is None else dtype, device=device)
 
 
-def zeros_like(x: DeviceNDArray, /, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
+def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
     """An array of zeros, of the shape and dtype of another."""
     return full_like(x, 0, dtype=dtype, device=device)
 
@@ -220,37 +239,39 @@ def eye(
     return band(rows, columns, int(k), int(k), kind, context)
 
 
-def tril(x: DeviceNDArray, /, *, k: int = 0) -> DeviceNDArray:
+def tril(x: Any, /, *, k: int = 0) -> DeviceNDArray:
     """The matrices of the last two axes with zeros above the ``k``-th diagonal."""
     return _triangle(x, -_FAR, int(k))
 
 
-def triu(x: DeviceNDArray, /, *, k: int = 0) -> DeviceNDArray:
+def triu(x: Any, /, *, k: int = 0) -> DeviceNDArray:
     """The matrices of the last two axes with zeros below the ``k``-th diagonal."""
     return _triangle(x, int(k), _FAR)
 
 
-def _triangle(x: DeviceNDArray, low: int, high: int) -> DeviceNDArray:
+def _triangle(value: Any, low: int, high: int) -> DeviceNDArray:
+    x = array_of(value)
     if x.ndim < 2:
         raise ShapeError(f"a matrix has two axes, this array {x.ndim}", hint="reshape it first")
     mask = band(x.shape[-2], x.shape[-1], low, high, np.dtype(bool), x.context)
     return chosen(mask, x, x.dtype.type(0))
 
 
-def meshgrid(*arrays: DeviceNDArray, indexing: str = "xy") -> list[DeviceNDArray]:
+def meshgrid(*arrays: Any, indexing: str = "xy") -> list[DeviceNDArray]:
     """Arrays of the coordinates of a grid whose axes have these coordinates: "xy" (columns first) or "ij"."""
     if indexing not in ("xy", "ij"):
         raise ShapeError(f"indexing is 'xy' or 'ij', not {indexing!r}")
-    if any(x.ndim > 1 for x in arrays):
+    given = arrays_of(arrays)
+    if any(x.ndim > 1 for x in given):
         raise ShapeError("meshgrid takes arrays of one axis")
-    order = list(range(len(arrays)))
-    if indexing == "xy" and len(arrays) > 1:
+    order = list(range(len(given)))
+    if indexing == "xy" and len(given) > 1:
         order[:2] = [1, 0]
-    shape = [0] * len(arrays)
-    for x, axis in zip(arrays, order, strict=True):
+    shape = [0] * len(given)
+    for x, axis in zip(given, order, strict=True):
         shape[axis] = x.size
     made = []
-    for x, axis in zip(arrays, order, strict=True):
-        along = x.reshape(*(x.size if n == axis else 1 for n in range(len(arrays))))
+    for x, axis in zip(given, order, strict=True):
+        along = x.reshape(*(x.size if n == axis else 1 for n in range(len(given))))
         made.append(along.broadcast_to(tuple(shape)).copy())
     return made

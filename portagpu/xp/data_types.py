@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from portagpu.errors import DTypeError
 from portagpu.expressions.apply import convert
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.layout import checked_dtype
-from portagpu.xp.conversion import array_of
+from portagpu.ufuncs.operands import array_of, operand
 
 bool = np.dtype("bool")
 int8, int16, int32, int64 = (np.dtype(f"int{n}") for n in (8, 16, 32, 64))
@@ -54,13 +55,50 @@ def can_cast(from_: Any, to: Any, /) -> builtins.bool:
     return np.can_cast(_dtype(from_), checked_dtype(to))
 
 
-def finfo(type: Any, /) -> np.finfo[Any]:
-    """Limits of a floating-point dtype, or of an array's: ``bits eps max min smallest_normal dtype``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloatLimits:
+    """What `finfo` tells of a dtype; a complex dtype has the limits of its parts, which are of ``dtype``.
+
+    Limits are Python's floats, so that arithmetic with them keeps an array's dtype, as the standard wants it.
+    """
+
+    bits: int
+    """Of one number."""
+    eps: float
+    """Distance from 1 to the next number."""
+    max: float
+    min: float
+    smallest_normal: float
+    tiny: float
+    """NumPy's name of `smallest_normal`."""
+    resolution: float
+    """10 to the minus number of decimal digits that are always kept."""
+    dtype: np.dtype[Any]
+
+
+def finfo(type: Any, /) -> FloatLimits:
+    """Limits of a floating-point dtype, or of an array's. Raises `DTypeError`."""
     kind = _dtype(type)
-    if kind.kind not in "fc":
+    found: Any
+    if kind.name == dtypes.BFLOAT16.name:
+        from ml_dtypes import finfo as limits  # who has the dtype has its package
+
+        found = limits(kind)
+    elif kind.kind in "fc":
+        found = np.finfo(kind)
+    else:
         raise DTypeError(f"finfo takes floating-point dtypes, not {kind}", hint="iinfo is for integers")
-    found: np.finfo[Any] = np.finfo(kind)
-    return found
+    smallest = float(found.smallest_normal)
+    return FloatLimits(
+        bits=found.bits,
+        eps=float(found.eps),
+        max=float(found.max),
+        min=float(found.min),
+        smallest_normal=smallest,
+        tiny=smallest,
+        resolution=float(found.resolution),
+        dtype=np.dtype(found.dtype),
+    )
 
 
 def iinfo(type: Any, /) -> np.iinfo[Any]:
@@ -76,7 +114,8 @@ def isdtype(dtype: Any, kind: Any) -> builtins.bool:
     if isinstance(kind, tuple):
         return any(isdtype(dtype, one) for one in kind)
     if isinstance(kind, str) and kind in _KINDS:
-        return checked_dtype(dtype).kind in _KINDS[kind]
+        given = checked_dtype(dtype)
+        return ("f" if given.name == dtypes.BFLOAT16.name else given.kind) in _KINDS[kind]
     if isinstance(kind, str) and dtypes.parse(kind) is None:
         raise DTypeError(f"{kind!r} is no kind of dtypes", hint=f"they are {', '.join(_KINDS)}")
     return checked_dtype(dtype) == checked_dtype(kind)
@@ -90,8 +129,14 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
 
 
 def _dtype(value: Any) -> np.dtype[Any]:
+    """The dtype that a value is or has: also of other libraries' arrays, whose own are none of NumPy's."""
     found = getattr(value, "dtype", None)
-    return found if isinstance(found, np.dtype) else checked_dtype(value)
+    if isinstance(found, np.dtype):
+        return found
+    if not isinstance(value, type) and (hasattr(value, "__dlpack__") or hasattr(value, "__array_interface__")):
+        given: DeviceNDArray | np.ndarray[Any, Any] = operand(value)
+        return given.dtype
+    return checked_dtype(value)
 
 
 __all__ = [

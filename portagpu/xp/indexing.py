@@ -11,19 +11,18 @@ from portagpu.expressions.apply import apply
 from portagpu.expressions.writing import as_source
 from portagpu.primitives.gathers.gathering import Subscripts, gather, gather_along, normal_axis, scatter, scatter_along
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.ufuncs.operands import broadcast_shapes
+from portagpu.ufuncs.operands import array_of, broadcast_shapes, operand
 
 __all__ = ["take", "take_along_axis"]
 
 
-def take(
-    x: DeviceNDArray, indices: Any, /, *, axis: int | None = None, out: Any = None, mode: str = "raise"
-) -> DeviceNDArray:
+def take(x: Any, indices: Any, /, *, axis: int | None = None, out: Any = None, mode: str = "raise") -> DeviceNDArray:
     """The parts along an axis at integers; axis None: the elements of the flat array, or of an array of one axis.
 
     ``mode`` for integers that the axis does not have: "raise", "wrap" around or "clip" to its ends.
     Raises `OutOfBoundsError`; see `portagpu.primitives.gathers.gathering` for when.
     """
+    x, indices = array_of(x), operand(indices)
     if axis is None:
         x, axis = x.ravel(), 0
     at = normal_axis(axis, x.ndim)
@@ -35,8 +34,9 @@ def take(
     return given
 
 
-def take_along_axis(x: DeviceNDArray, indices: Any, /, *, axis: int | None = -1) -> DeviceNDArray:
+def take_along_axis(x: Any, indices: Any, /, *, axis: int | None = -1) -> DeviceNDArray:
     """For each element of ``indices`` the one of ``x`` at this place along the axis, and its own along all others."""
+    x, indices = array_of(x), operand(indices)
     if axis is None:
         x, axis = x.ravel(), 0
     at = normal_axis(axis, x.ndim)
@@ -46,6 +46,7 @@ def take_along_axis(x: DeviceNDArray, indices: Any, /, *, axis: int | None = -1)
 
 def put_along_axis(x: DeviceNDArray, indices: Any, values: Any, axis: int | None) -> None:
     """Write values to the elements at places along an axis. See `numpy.put_along_axis`."""
+    indices = operand(indices)
     if axis is None:
         x, axis = x.reshape(-1, copy=False), 0
     at = normal_axis(axis, x.ndim)
@@ -55,7 +56,7 @@ def put_along_axis(x: DeviceNDArray, indices: Any, values: Any, axis: int | None
 
 def put(x: DeviceNDArray, indices: Any, values: Any, mode: str = "raise") -> None:
     """Write values, repeated as often as needed, to the elements at numbers in C order. See `numpy.put`."""
-    where = _at(indices, x.size, x, mode)
+    where = _at(operand(indices), x.size, x, mode)
     source = as_source(values, x.dtype, x.context).ravel()
     count = where.array.size
     if not count or not source.size:

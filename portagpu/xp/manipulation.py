@@ -17,6 +17,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.arrays.numpy_dispatch import call
 from portagpu.ufuncs import operands
+from portagpu.ufuncs.operands import array_of, arrays_of
 
 __all__ = [
     "broadcast_arrays",
@@ -37,9 +38,9 @@ __all__ = [
 ]
 
 
-def broadcast_to(x: DeviceNDArray, /, shape: tuple[int, ...]) -> DeviceNDArray:
+def broadcast_to(x: Any, /, shape: tuple[int, ...]) -> DeviceNDArray:
     """A read-only view of a broadcast shape."""
-    return x.broadcast_to(shape)
+    return array_of(x).broadcast_to(shape)
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -47,13 +48,14 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return operands.broadcast_shapes(shapes)
 
 
-def broadcast_arrays(*arrays: DeviceNDArray) -> list[DeviceNDArray]:
+def broadcast_arrays(*arrays: Any) -> list[DeviceNDArray]:
     """Read-only views of the shape that all broadcast to."""
-    shape = broadcast_shapes(*(x.shape for x in arrays))
-    return [x if x.shape == shape else x.broadcast_to(shape) for x in arrays]
+    found = arrays_of(arrays)
+    shape = broadcast_shapes(*(x.shape for x in found))
+    return [x if x.shape == shape else x.broadcast_to(shape) for x in found]
 
 
-def concat(arrays: Sequence[DeviceNDArray], /, *, axis: int | None = 0) -> DeviceNDArray:
+def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> DeviceNDArray:
     """Arrays one behind the other along an axis, or, with None, all their elements; of the promoted dtype."""
     parts = _arrays(arrays)
     if axis is None:
@@ -79,7 +81,7 @@ def concat(arrays: Sequence[DeviceNDArray], /, *, axis: int | None = 0) -> Devic
     return out
 
 
-def stack(arrays: Sequence[DeviceNDArray], /, *, axis: int = 0) -> DeviceNDArray:
+def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> DeviceNDArray:
     """Arrays of one shape along a new axis."""
     parts = _arrays(arrays)
     shape = parts[0].shape
@@ -95,56 +97,63 @@ def stack(arrays: Sequence[DeviceNDArray], /, *, axis: int = 0) -> DeviceNDArray
     return out
 
 
-def unstack(x: DeviceNDArray, /, *, axis: int = 0) -> tuple[DeviceNDArray, ...]:
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[DeviceNDArray, ...]:
     """Views of the parts along an axis, which they do not have."""
-    at = normal_axis(axis, x.ndim)
-    return tuple(x._view((slice(None),) * at + (n, Ellipsis)) for n in range(x.shape[at]))
+    array = array_of(x)
+    at = normal_axis(axis, array.ndim)
+    return tuple(array._view((slice(None),) * at + (n, Ellipsis)) for n in range(array.shape[at]))
 
 
-def expand_dims(x: DeviceNDArray, /, axis: Any = 0) -> DeviceNDArray:
+def expand_dims(x: Any, /, axis: Any = 0) -> DeviceNDArray:
     """A view with new axes of one element."""
-    found: DeviceNDArray = call("expand_dims", x, axis)
+    found: DeviceNDArray = call("expand_dims", array_of(x), axis)
     return found
 
 
-def squeeze(x: DeviceNDArray, /, axis: Any) -> DeviceNDArray:
+def squeeze(x: Any, /, axis: Any) -> DeviceNDArray:
     """A view without axes of one element. Raises `ShapeError` for longer ones."""
-    return x.squeeze(axis)
+    return array_of(x).squeeze(axis)
 
 
-def permute_dims(x: DeviceNDArray, /, axes: tuple[int, ...]) -> DeviceNDArray:
+def permute_dims(x: Any, /, axes: tuple[int, ...]) -> DeviceNDArray:
     """A view with the axes in another order."""
-    if len(axes) != x.ndim:
-        raise ShapeError(f"axes {tuple(axes)} are not those of an array of {x.ndim}")
-    return x.transpose(tuple(axes))
+    array = array_of(x)
+    if len(axes) != array.ndim:
+        raise ShapeError(f"axes {tuple(axes)} are not those of an array of {array.ndim}")
+    return array.transpose(tuple(axes))
 
 
-def moveaxis(x: DeviceNDArray, source: Any, destination: Any, /) -> DeviceNDArray:
+def moveaxis(x: Any, source: Any, destination: Any, /) -> DeviceNDArray:
     """A view with some axes in other places."""
-    found: DeviceNDArray = call("moveaxis", x, source, destination)
+    found: DeviceNDArray = call("moveaxis", array_of(x), source, destination)
     return found
 
 
-def flip(x: DeviceNDArray, /, *, axis: Any = None) -> DeviceNDArray:
+def flip(x: Any, /, *, axis: Any = None) -> DeviceNDArray:
     """A view with the elements along some axes, or all, in reverse."""
+    x = array_of(x)
     axes = range(x.ndim) if axis is None else [axis] if hasattr(axis, "__index__") else axis
     turned = {normal_axis(n, x.ndim) for n in axes}
-    return x._view((*(slice(None, None, -1) if n in turned else slice(None) for n in range(x.ndim)), Ellipsis))
+    found: DeviceNDArray = x._view(
+        (*(slice(None, None, -1) if n in turned else slice(None) for n in range(x.ndim)), Ellipsis)
+    )
+    return found
 
 
-def reshape(x: DeviceNDArray, /, shape: Any, *, copy: bool | None = None, order: str = "C") -> DeviceNDArray:
+def reshape(x: Any, /, shape: Any, *, copy: bool | None = None, order: str = "C") -> DeviceNDArray:
     """The elements in another shape: a view where there is one, and else, or with ``copy``, a copy.
 
     Raises `ShapeError`, and `MemoryNotSharedError` where ``copy`` is False and there is no view.
     """
     try:
-        return x.reshape(shape, order=order, copy=copy)
+        return array_of(x).reshape(shape, order=order, copy=copy)
     except NotContiguousError as error:
         raise MemoryNotSharedError(error.message, hint="leave copy=False away") from None
 
 
-def roll(x: DeviceNDArray, /, shift: Any, *, axis: Any = None) -> DeviceNDArray:
+def roll(x: Any, /, shift: Any, *, axis: Any = None) -> DeviceNDArray:
     """The elements moved along axes, those beyond the last to the front; with axis None in C order of all."""
+    x = array_of(x)
     if axis is None:
         return roll(x.ravel(), shift, axis=0).reshape(x.shape)
     axes = [axis] if hasattr(axis, "__index__") else list(axis)
@@ -177,12 +186,14 @@ def _rolled(shape: tuple[int, ...], shifts: list[int]) -> list[tuple[tuple[slice
     return pairs
 
 
-def repeat(x: DeviceNDArray, repeats: Any, /, *, axis: int | None = None) -> DeviceNDArray:
+def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> DeviceNDArray:
     """Each element along an axis several times: a number for all, or an array with one for each of them."""
+    x = array_of(x)
     if axis is None:
         x, axis = x.ravel(), 0
     at = normal_axis(axis, x.ndim)
     extent = x.shape[at]
+    repeats = operands.operand(repeats) if hasattr(repeats, "__dlpack__") else repeats
     if not isinstance(repeats, DeviceNDArray):
         counts = np.asarray(repeats)
         if counts.dtype.kind not in "iu" and counts.size:
@@ -207,8 +218,9 @@ def _repeated(x: DeviceNDArray, times: int, axis: int) -> DeviceNDArray:
     return out.reshape(*front[:-1], front[-1] * times, *rest)
 
 
-def tile(x: DeviceNDArray, repetitions: tuple[int, ...], /) -> DeviceNDArray:
+def tile(x: Any, repetitions: tuple[int, ...], /) -> DeviceNDArray:
     """Copies of an array side by side: how many along each axis."""
+    x = array_of(x)
     times = [repetitions] if hasattr(repetitions, "__index__") else list(repetitions)
     ndim = max(x.ndim, len(times))
     times = [1] * (ndim - len(times)) + [int(n) for n in times]
@@ -225,9 +237,7 @@ def tile(x: DeviceNDArray, repetitions: tuple[int, ...], /) -> DeviceNDArray:
 
 def _arrays(arrays: Any) -> list[DeviceNDArray]:
     """Arrays as device arrays, at least one, all on the device of the first that is on one."""
-    given = list(arrays)
-    context = next((x.context for x in given if isinstance(x, DeviceNDArray)), None)
-    parts = [x if isinstance(x, DeviceNDArray) else to_device(np.asarray(x), context=context) for x in given]
+    parts = arrays_of(list(arrays))
     if not parts:
         raise ShapeError("at least one array is needed")
     if any(x.context is not parts[0].context for x in parts):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas import matmul as products
+from portagpu.blas.array_product import array_product
 from portagpu.errors import DTypeError, ShapeError
 from portagpu.expressions.apply import apply, convert
 from portagpu.expressions.reductions import functions
@@ -36,7 +36,7 @@ def matmul(x1: Any, x2: Any, /) -> DeviceNDArray:
     left, right = alike(x1, x2)
     if left.ndim == 0 or right.ndim == 0:
         raise ShapeError("matmul takes vectors and matrices, not numbers", hint="scale with *")
-    return whole(products.matmul(left, right), left)
+    return whole(array_product(left, right), left)
 
 
 def whole(found: Any, like: DeviceNDArray) -> DeviceNDArray:
@@ -65,7 +65,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> DeviceNDArray:
     inner = math.prod(left.shape[a] for a in ours)
     a = reshaped(left.transpose((*rest, *ours)), (math.prod(rows), inner))
     b = reshaped(right.transpose((*theirs, *others)), (inner, math.prod(columns)))
-    return whole(products.matmul(a, b), left).reshape((*rows, *columns))
+    return whole(array_product(a, b), left).reshape((*rows, *columns))
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceNDArray:

@@ -9,8 +9,8 @@ import numpy as np
 from portagpu import primitives
 from portagpu.errors import DTypeError
 from portagpu.expressions.apply import convert
-from portagpu.primitives.sorts.rows import device_operand
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.ufuncs.operands import array_of
 
 __all__ = ["argsort", "searchsorted", "sort"]
 
@@ -27,12 +27,12 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> DeviceNDArray:
     """`numpy.searchsorted`: where, int64, values would stand in a sorted array, in the dtype that both promote to."""
-    x1 = device_operand(x1)
-    x2 = x2 if isinstance(x2, bool | int | float | complex) else device_operand(x2)
+    x1 = array_of(x1)
+    x2 = x2 if isinstance(x2, bool | int | float | complex) else array_of(x2)
     try:
         common = np.result_type(x1.dtype, x2 if not isinstance(x2, DeviceNDArray) else x2.dtype)
     except TypeError as error:
         raise DTypeError(f"{x1.dtype} and {x2.dtype} have no common dtype") from error
-    x2 = x2 if isinstance(x2, DeviceNDArray) else device_operand(common.type(x2))
+    x2 = x2 if isinstance(x2, DeviceNDArray) else array_of(common.type(x2))
     x1, x2 = (x if x.dtype == common else convert(x, common) for x in (x1, x2))
     return primitives.searchsorted(x1, x2, side=side, sorter=sorter)

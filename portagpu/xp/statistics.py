@@ -9,6 +9,7 @@ import numpy as np
 from portagpu.errors import ShapeError
 from portagpu.expressions.reductions import accumulations, functions
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.ufuncs.operands import array_of
 
 __all__ = ["cumulative_prod", "cumulative_sum", "max", "mean", "min", "prod", "std", "sum", "var"]
 
@@ -63,7 +64,7 @@ def cumulative_prod(
 
 
 def _cumulative(ufunc: np.ufunc, x: Any, axis: int | None, dtype: Any, *, include_initial: bool) -> DeviceNDArray:
-    array = functions.array_of(x)
+    array = array_of(x)
     if axis is None:
         if array.ndim != 1:
             raise ShapeError(f"an array with {array.ndim} axes is accumulated along one", hint="pass axis=")

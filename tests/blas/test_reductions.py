@@ -46,6 +46,7 @@ def laid_out(x, layout):
     return cuda.to_device(apart)[..., ::2]
 
 
+@pytest.mark.each_value(thorough=True)
 @pytest.mark.oclgrind
 @pytest.mark.parametrize("layout", ["C", "F", "apart"])
 @pytest.mark.parametrize("shape", [(70, 37), (2, 3, 130, 66)])

@@ -10,7 +10,7 @@ from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.backends.opencl.inline_ptx import from_ptx
 from portagpu.dispatch.code.lowering import lower_kernel
-from portagpu.dtypes import FLOAT16, FLOAT32, FLOAT64
+from portagpu.dtypes import FLOAT16, FLOAT32, FLOAT64, UINT16
 from portagpu.errors import MissingCapabilityError
 from portagpu.ir.types import ArrayType, Layout, Scalar
 from portagpu.ir.verify import verify
@@ -32,6 +32,12 @@ def exchanges(x, y):
             cuda.syncwarp(mask)
     cuda.nanosleep(20)
     cuda.cg.this_grid().sync()
+
+
+@cuda.jit
+def compares_few_bits(x, y):
+    i = cuda.grid(1)
+    x[i] = cuda.popc(cuda.match_any_sync(FULL, i & 0x5F)) + cuda.popc(cuda.match_any_sync(FULL, y[i] & 511))
 
 
 @cuda.jit
@@ -68,6 +74,12 @@ def test_inline_ptx_needs_no_barriers_of_the_block(device):
     assert "barrier(" not in kernel and "if (i < 7)" in kernel  # branches stay branches
     assert "grid_sync" in kernel and generated.parameters[-1].role.name == "GRID_CELLS"
     assert generated.cooperative and generated.max_threads is None
+
+
+def test_values_of_few_bits_are_matched_by_votes(device):
+    caps = dataclasses.replace(device.capabilities, **from_ptx(True), fp64=True, line_directives=False)
+    text = source(compares_few_bits, (FLOATS, ArrayType(Scalar(UINT16), 1, Layout.C)), caps).source
+    assert text.count("vote.sync.ballot.b32") == 7 and text.count("match.any.sync.b32") == 1
 
 
 @pytest.mark.parametrize("lanes", [16, 64])

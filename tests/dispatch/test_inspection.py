@@ -187,7 +187,6 @@ def test_options_that_mean_nothing_are_logged(device, caplog):
     options = {
         "lto": True,
         "lineinfo": True,
-        "forceinline": True,
         "shared_memory_carveout": "MaxL1",
         "inline": "always",
         "launch_bounds": (128, 2),

@@ -88,6 +88,7 @@ class Idle:
         return lambda *args: None
 
 
+@pytest.mark.one_device
 @pytest.mark.parametrize(("path", "name"), KERNELS, ids=lambda v: v.stem if isinstance(v, Path) else v)
 def test_check_notices_a_kernel_that_does_nothing(device, path, name, monkeypatch):
     def zeros(shape, dtype, **_):  # new memory may be old memory, with the right results of an earlier run

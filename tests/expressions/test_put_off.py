@@ -200,6 +200,22 @@ def test_memory_that_others_were_shown_is_read_at_once(array, kernels):
     del shared
 
 
+@pytest.mark.one_device(fast=True)
+def test_memory_that_others_were_shown_is_forgotten_with_its_arrays(device):
+    known = cuda.current_context().shown
+    array = cuda.to_device(HOST)
+    before = len(known)
+    for part in (array[1:], array[1:].T, array):
+        part.to_pyopencl()
+    assert array.allocation_key in known and len(known) == before + 1
+    rest = array[2:]
+    del array, part
+    assert (rest + 1).deferred is None  # the memory is that of a view yet
+    del rest
+    gc.collect()
+    assert len(known) == before
+
+
 @pytest.mark.parametrize("part", [np.s_[:], np.s_[1:, ::2]], ids=str)
 def test_memory_that_others_share_through_dlpack_is_not_read_later(array, part):
     """What reads it is enqueued at once, as a kernel would be: nobody tells when the other library writes there."""
@@ -223,3 +239,18 @@ def test_closed_arrays(array):
     array.close()
     with pytest.raises(errors.ClosedError):
         other.copy_to_host()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint64", "float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("exponent", [2, 2.0, np.float32(2)], ids=repr)
+def test_squares(device, dtype, exponent):
+    """They are products, with the dtypes of powers."""
+    host = np.array([0, 1, 3, 7, 100], dtype)
+    expected = host**exponent
+    found = cuda.to_device(host) ** exponent
+    assert found.dtype == expected.dtype
+    assert np.allclose(found.copy_to_host(), expected)
+    if expected.dtype == host.dtype:
+        x = cuda.to_device(host)
+        x **= exponent
+        assert np.allclose(x.copy_to_host(), expected)

@@ -36,11 +36,13 @@ for _case in CASES:
 
 
 def _in_short(names: tuple[str, ...]) -> object:
-    """Of operands of several dtypes, most are left to `--thorough`; each dtype stands with some in each place."""
+    """Of operands of several dtypes, most are left to `--thorough`, where they run on one device: what becomes of two
+    dtypes is the compiler's, before any driver. Each dtype stands with some in each place.
+    """
     numbers = [NAMES.index(name) for name in names]
     if all((one - other) % len(NAMES) in (0, 1, 5, 8) for one, other in pairwise(numbers)):
         return names
-    return pytest.param(names, marks=pytest.mark.thorough)
+    return pytest.param(names, marks=[pytest.mark.thorough, pytest.mark.one_device])
 
 
 @pytest.mark.in_turn(5)

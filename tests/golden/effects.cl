@@ -100,7 +100,7 @@ static inline uint pg_atomic_inc_uint_global(volatile __global uint* place, uint
     } while (seen != expected);
     return as_uint(expected);
 }
-// 29: def effects(counts, sums, x):
+// 34: def effects(counts, sums, x):
 __kernel void effects_(
     __global uint* counts_,
     __global float* sums_,
@@ -109,18 +109,18 @@ __kernel void effects_(
     __local ulong pg_warp[2048] __attribute__((aligned(128)));
     __local uchar pg_warp_flags[2048] __attribute__((aligned(128)));
     int found_ = 0;
-    // 29: def effects(counts, sums, x):
+    // 34: def effects(counts, sums, x):
     int pg_live1 = true;
-    // 31: i = cuda.grid(1)
+    // 36: i = cuda.grid(1)
     int i = (int)get_global_id(0);
-    // 32: mine = x[i]
+    // 37: mine = x[i]
     float mine_ = x[i];
-    // 33: if mine < 0:
+    // 38: if mine < 0:
     if (mine_ < 0.0f) {
-        // 34: raise ValueError("negative", mine)
+        // 39: raise ValueError("negative", mine)
         pg_live1 = false;
     }
-    // 36: mine += cuda.shfl_down_sync(0xFFFFFFFF, mine, step)
+    // 41: mine += cuda.shfl_down_sync(0xFFFFFFFF, mine, step)
     float t1 = pg_warp_shuffle_some_float(pg_warp + 1024, pg_warp_flags + 1024, mine_, 16u, 2, pg_live1);
     if (pg_live1) {
         mine_ = mine_ + t1;
@@ -141,31 +141,31 @@ __kernel void effects_(
     if (pg_live1) {
         mine_ = mine_ + t5;
     }
-    // 37: found = cuda.syncthreads_count(mine > 1)
+    // 42: found = cuda.syncthreads_count(mine > 1)
     int t6 = pg_syncthreads_count_int(pg_vote, pg_live1 ? (int)(mine_ > 1.0f) : 0);
     if (pg_live1) {
         found_ = t6;
     }
-    // 38: ballot = cuda.ballot_sync(0xFFFFFFFF, mine > 2)
+    // 43: ballot = cuda.ballot_sync(0xFFFFFFFF, mine > 2)
     ulong pg_t7_pair = pg_warp_ballots_some_uint(pg_warp, pg_warp_flags, 4294967295u, mine_ > 2.0f, pg_live1);
     if (pg_live1) {
         uint t7 = (uint)pg_t7_pair;
         int ballot_ = (int)t7;
-        // 39: if cuda.threadIdx.x == 0:
+        // 44: if cuda.threadIdx.x == 0:
         if ((int)get_local_id(0) == 0) {
-            // 40: cuda.atomic.add(sums, 0, mine)
+            // 45: cuda.atomic.add(sums, 0, mine)
             pg_atomic_add_float_global((volatile __global float*)(sums_ + 0), mine_);
-            // 41: cuda.atomic.max(sums, 1, mine)
+            // 46: cuda.atomic.max(sums, 1, mine)
             pg_atomic_max_float_global((volatile __global float*)(sums_ + 1), mine_);
-            // 42: cuda.atomic.cas(counts, 2, 0, found)
+            // 47: cuda.atomic.cas(counts, 2, 0, found)
             atomic_cmpxchg((volatile __global uint*)(counts_ + 2), 0u, (uint)found_);
-            // 43: cuda.atomic.inc(counts, 3, 7)
+            // 48: cuda.atomic.inc(counts, 3, 7)
             pg_atomic_inc_uint_global((volatile __global uint*)(counts_ + 3), 7u);
-            // 44: cuda.threadfence()
+            // 49: cuda.threadfence()
             mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-            // 45: counts[0] = ballot
+            // 50: counts[0] = ballot
             counts_[0] = (uint)ballot_;
-            // 46: print("block", cuda.blockIdx.x, mine)
+            // 51: print("block", cuda.blockIdx.x, mine)
             printf("block %ld %f\n", (long)get_group_id(0), (double)mine_);
         }
     }

@@ -115,7 +115,7 @@ static inline uint pg_atomic_inc_uint_global(uint* place, uint operand) {
     } while (desired != expected && !cell.compare_exchange_strong(expected, desired));
     return sycl::bit_cast<uint>(expected);
 }
-// 29: def effects(counts, sums, x):
+// 34: def effects(counts, sums, x):
 extern "C" SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<3>))
 void effects_(
     uint* counts_,
@@ -129,18 +129,18 @@ void effects_(
     uchar (&pg_warp_flags)[2048] = pg_memory_pg_warp_flags;
     const int pg_blockDim_x = (int)pg_item().get_local_range(2);
     int found_ = 0;
-    // 29: def effects(counts, sums, x):
+    // 34: def effects(counts, sums, x):
     int pg_live1 = true;
-    // 31: i = cuda.grid(1)
+    // 36: i = cuda.grid(1)
     long i = (long)pg_item().get_group(2) * pg_blockDim_x + (int)pg_item().get_local_id(2);
-    // 32: mine = x[i]
+    // 37: mine = x[i]
     float mine_ = x[i];
-    // 33: if mine < 0:
+    // 38: if mine < 0:
     if (mine_ < 0.0f) {
-        // 34: raise ValueError("negative", mine)
+        // 39: raise ValueError("negative", mine)
         pg_live1 = false;
     }
-    // 36: mine += cuda.shfl_down_sync(0xFFFFFFFF, mine, step)
+    // 41: mine += cuda.shfl_down_sync(0xFFFFFFFF, mine, step)
     float t1 = pg_warp_shuffle_some_float(pg_warp + 1024, pg_warp_flags + 1024, mine_, 16u, 2, pg_live1);
     if (pg_live1) {
         mine_ = mine_ + t1;
@@ -161,31 +161,31 @@ void effects_(
     if (pg_live1) {
         mine_ = mine_ + t5;
     }
-    // 37: found = cuda.syncthreads_count(mine > 1)
+    // 42: found = cuda.syncthreads_count(mine > 1)
     int t6 = pg_syncthreads_count_int(pg_vote, pg_live1 ? (int)(mine_ > 1.0f) : 0);
     if (pg_live1) {
         found_ = t6;
     }
-    // 38: ballot = cuda.ballot_sync(0xFFFFFFFF, mine > 2)
+    // 43: ballot = cuda.ballot_sync(0xFFFFFFFF, mine > 2)
     ulong pg_t7_pair = pg_warp_ballots_some_uint(pg_warp, pg_warp_flags, 4294967295u, mine_ > 2.0f, pg_live1);
     if (pg_live1) {
         uint t7 = (uint)pg_t7_pair;
         int ballot_ = (int)t7;
-        // 39: if cuda.threadIdx.x == 0:
+        // 44: if cuda.threadIdx.x == 0:
         if ((int)pg_item().get_local_id(2) == 0) {
-            // 40: cuda.atomic.add(sums, 0, mine)
+            // 45: cuda.atomic.add(sums, 0, mine)
             pg_atomic_global<float>(*(sums_ + 0L)).fetch_add(mine_);
-            // 41: cuda.atomic.max(sums, 1, mine)
+            // 46: cuda.atomic.max(sums, 1, mine)
             pg_atomic_max_float_global(sums_ + 1L, mine_);
-            // 42: cuda.atomic.cas(counts, 2, 0, found)
+            // 47: cuda.atomic.cas(counts, 2, 0, found)
             pg_atomic_cas_uint_global(counts_ + 2L, 0u, (uint)found_);
-            // 43: cuda.atomic.inc(counts, 3, 7)
+            // 48: cuda.atomic.inc(counts, 3, 7)
             pg_atomic_inc_uint_global(counts_ + 3L, 7u);
-            // 44: cuda.threadfence()
+            // 49: cuda.threadfence()
             sycl::atomic_fence(sycl::memory_order::seq_cst, sycl::memory_scope::device);
-            // 45: counts[0] = ballot
+            // 50: counts[0] = ballot
             counts_[0L] = (uint)ballot_;
-            // 46: print("block", cuda.blockIdx.x, mine)
+            // 51: print("block", cuda.blockIdx.x, mine)
             syclexp::printf("block %ld %f\n", (long)pg_item().get_group(2), (double)mine_);
         }
     }

@@ -11,6 +11,11 @@ from portagpu import cuda
 POWERS = np.array([1 + 2j, -1, 0.5j], np.complex64)
 
 
+@cuda.jit(device=True, forceinline=True)
+def halved(n):
+    return n // 2
+
+
 @cuda.jit
 def numbers(z, h, b, v, out):
     """Complex numbers, halves, bfloat16, vectors, constant arrays, integers that wrap around, and functions."""
@@ -22,7 +27,7 @@ def numbers(z, h, b, v, out):
         b[i] = b[i] + 1
         pair = cuda.vload(v, 2 * i, 2) * 2
         cuda.vstore(pair + cuda.float32x2(1, math.erf(pair.x)), v, 2 * i)
-        out[i] = -out[i] // 3 + (out[i] << 5) % 7 + cuda.popc(out[i]) + abs(np.int8(out[i]))
+        out[i] = halved(-out[i]) // 3 + halved(out[i]) + (out[i] << 5) % 7 + cuda.popc(out[i]) + abs(np.int8(out[i]))
 
 
 @cuda.jit

@@ -46,7 +46,13 @@ static inline int pg_mod_int(int a, int b) {
 static inline char pg_iabs_small_char(char a) {
     return a >= 0 || a == (char)(1 << 7) ? a : (char)-a;
 }
-// 15: def numbers(z, h, b, v, out):
+// 15: def halved(n):
+__attribute__((always_inline)) static inline int halved_(int n) {
+    // 16: return n // 2
+    return n >> 1;
+}
+
+// 20: def numbers(z, h, b, v, out):
 __kernel void numbers_(
     __global float2* restrict z,
     long z_n0,
@@ -55,24 +61,24 @@ __kernel void numbers_(
     __global float* restrict v,
     __global int* restrict out_) {
     const int pg_blockDim_x = (int)get_local_size(0);
-    // 17: table = cuda.const.array_like(POWERS)
+    // 22: table = cuda.const.array_like(POWERS)
     __constant float2* table_0_ = pg_const0;
-    // 18: i = cuda.grid(1)
+    // 23: i = cuda.grid(1)
     long i = (long)get_group_id(0) * pg_blockDim_x + (int)get_local_id(0);
-    // 19: if i < z.size:
+    // 24: if i < z.size:
     if (i < z_n0) {
-        // 20: z[i] = z[i] * z[z.size - 1 - i] / (1 + 2j) + table[i % 3] ** 2
+        // 25: z[i] = z[i] * z[z.size - 1 - i] / (1 + 2j) + table[i % 3] ** 2
         float2 t1 = table_0_[i % 3L];
         z[i] = pg_complex_div_float2(pg_complex_mul_float2(z[i], z[pg_wrap_index_long(z_n0 - 1L - i, z_n0)]), (float2)(1.0f, 2.0f)) + pg_complex_mul_float2(t1, t1);
-        // 21: h[i] = h[i] * h[0] - np.float16(math.exp(h[i]))
+        // 26: h[i] = h[i] * h[0] - np.float16(math.exp(h[i]))
         h[i] = h[i] * h[0L] - exp(h[i]);
-        // 22: b[i] = b[i] + 1
+        // 27: b[i] = b[i] + 1
         b[i] = pg_bfloat16_bits_float(pg_bfloat16_value_float(b[i]) + 1.0f);
-        // 23: pair = cuda.vload(v, 2 * i, 2) * 2
+        // 28: pair = cuda.vload(v, 2 * i, 2) * 2
         float2 pair_ = vload2(0, v + 2L * i) * (float2)(2.0f);
-        // 24: cuda.vstore(pair + cuda.float32x2(1, math.erf(pair.x)), v, 2 * i)
+        // 29: cuda.vstore(pair + cuda.float32x2(1, math.erf(pair.x)), v, 2 * i)
         vstore2(pair_ + (float2)(1.0f, erf(pair_.s0)), 0, v + 2L * i);
-        // 25: out[i] = -out[i] // 3 + (out[i] << 5) % 7 + cuda.popc(out[i]) + abs(np.int8(out[i]))
-        out_[i] = as_int((uint)pg_floordiv_int(as_int(0 - (uint)out_[i]), 3) + (uint)pg_mod_int(out_[i] << 5, 7) + (uint)(int)popcount(out_[i]) + (uint)(int)pg_iabs_small_char((char)out_[i]));
+        // 30: out[i] = halved(-out[i]) // 3 + halved(out[i]) + (out[i] << 5) % 7 + cuda.popc(out[i]) + abs(np.int8(out[i]))
+        out_[i] = as_int((uint)pg_floordiv_int(halved_(as_int(0 - (uint)out_[i])), 3) + (uint)halved_(out_[i]) + (uint)pg_mod_int(out_[i] << 5, 7) + (uint)(int)popcount(out_[i]) + (uint)(int)pg_iabs_small_char((char)out_[i]));
     }
 }

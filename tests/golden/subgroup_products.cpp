@@ -46,7 +46,7 @@ static inline void pg_block_write_float(float* place, float value) {
     __spirv_SubgroupBlockWriteINTEL(
         (__attribute__((opencl_global)) uint*)place, sycl::bit_cast<bits>(value));
 }
-// 50: def subgroup_products(a, b, c):
+// 55: def subgroup_products(a, b, c):
 extern "C" [[sycl::reqd_sub_group_size(16)]] SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((syclexp::nd_range_kernel<3>))
 void subgroup_products_(
     short* __restrict a,
@@ -55,32 +55,32 @@ void subgroup_products_(
     int b_n0,
     float* __restrict c,
     int c_n0) {
-    // 52: place = cuda.subgroup_id()
+    // 57: place = cuda.subgroup_id()
     int t1 = (int)syclext::this_work_item::get_sub_group().get_group_linear_id();
     int place_ = t1;
-    // 53: rows = cuda.subgroup_block_read(a, place * 128, width=8)
+    // 58: rows = cuda.subgroup_block_read(a, place * 128, width=8)
     short8 t2 = pg_block_read_short8((const short*)(a + pg_wrap_index_int(place_ * 128, a_n0)));
     short8 rows_ = t2;
-    // 54: total = cuda.float32x8(0)
+    // 59: total = cuda.float32x8(0)
     float8 total_ = (float8)(0.0f);
-    // 55: total = cuda.subgroup_matrix_mad("float16", rows, cuda.int32x8(0x3C003C00), total)
+    // 60: total = cuda.subgroup_matrix_mad("float16", rows, cuda.int32x8(0x3C003C00), total)
     float8 t3 = sycl::bit_cast<float8>(intel_sub_group_f16_f16_matrix_mad_k16(sycl::bit_cast<pg_lanes<short, 8>>(rows_), sycl::bit_cast<pg_lanes<int, 8>>((int8)(1006648320)), sycl::bit_cast<pg_lanes<float, 8>>(total_)));
     total_ = t3;
-    // 56: total = cuda.subgroup_matrix_mad("bfloat16", rows, cuda.int32x8(0x3F803F80), total)
+    // 61: total = cuda.subgroup_matrix_mad("bfloat16", rows, cuda.int32x8(0x3F803F80), total)
     float8 t4 = sycl::bit_cast<float8>(intel_sub_group_bf16_bf16_matrix_mad_k16(sycl::bit_cast<pg_lanes<short, 8>>(rows_), sycl::bit_cast<pg_lanes<int, 8>>((int8)(1065369472)), sycl::bit_cast<pg_lanes<float, 8>>(total_)));
     total_ = t4;
-    // 57: total = cuda.subgroup_matrix_mad("tfloat32", cuda.float32x4(1), cuda.float32x8(2), total)
+    // 62: total = cuda.subgroup_matrix_mad("tfloat32", cuda.float32x4(1), cuda.float32x8(2), total)
     float8 t5 = sycl::bit_cast<float8>(intel_sub_group_tf32_tf32_matrix_mad_k8(sycl::bit_cast<pg_lanes<float, 4>>((float4)(1.0f)), sycl::bit_cast<pg_lanes<float, 8>>((float8)(2.0f)), sycl::bit_cast<pg_lanes<float, 8>>(total_)));
     total_ = t5;
-    // 58: sums = cuda.subgroup_matrix_mad("int8", rows, cuda.uint32x8(1), cuda.int32x8(place))
+    // 63: sums = cuda.subgroup_matrix_mad("int8", rows, cuda.uint32x8(1), cuda.int32x8(place))
     int8 t6 = sycl::bit_cast<int8>(intel_sub_group_i8_i8_matrix_mad_k32(sycl::bit_cast<pg_lanes<short, 8>>(rows_), sycl::bit_cast<pg_lanes<int, 8>>((uint8)(1u)), sycl::bit_cast<pg_lanes<int, 8>>((int8)(place_))));
     int8 sums_ = t6;
-    // 59: cuda.subgroup_block_write(total + cuda.float32x8(sums[0]), b, place * 128)
+    // 64: cuda.subgroup_block_write(total + cuda.float32x8(sums[0]), b, place * 128)
     pg_block_write_float8((float*)(b + pg_wrap_index_int(place_ * 128, b_n0)), total_ + (float8)((float)sums_[0]));
-    // 60: one = cuda.subgroup_matrix_mad("float16", rows[0], cuda.int32x8(0), np.float32(1))
+    // 65: one = cuda.subgroup_matrix_mad("float16", rows[0], cuda.int32x8(0), np.float32(1))
     float t7 = intel_sub_group_f16_f16_matrix_mad_k16(rows_[0], sycl::bit_cast<pg_lanes<int, 8>>((int8)(0)), 1.0f);
     float one_ = t7;
-    // 61: cuda.subgroup_block_write(one, c, place * 16)
+    // 66: cuda.subgroup_block_write(one, c, place * 16)
     pg_block_write_float((float*)(c + pg_wrap_index_int(place_ * 16, c_n0)), one_);
 }
 }  // namespace portagpu

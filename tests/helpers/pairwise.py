@@ -8,8 +8,9 @@ before any driver, run on one device each. Of both, a device whose driver compil
 tests a sixteenth, and none of those marked ``one_device(fast=True)``, which compile a great deal. Tests marked with
 ``each_value``, whose kernels are large, meet every value instead of every pair, and of these, as of the tests marked
 with ``in_turn``, each function has one in some, and its neighbours have others. With ``pytest --thorough`` every test
-meets every pair on every device, or every value where the driver compiles slowly, those marked with ``one_device`` on
-one device or another (a slow one less often), and nobody takes turns; ``--all-combinations`` runs all there is.
+meets every pair on every device, or every value where the driver compiles slowly or the mark is
+``each_value(thorough=True)``, those marked with ``one_device`` on one device or another (a slow one less often), and
+nobody takes turns; ``--all-combinations`` runs all there is.
 """
 
 from __future__ import annotations
@@ -158,7 +159,10 @@ def left_out(items, slow: frozenset[int] = frozenset(), *, thorough: bool = Fals
             functions[item.nodeid.partition("[")[0], device].append(item)
     for (function, device), group in functions.items():
         values = [{name: id(value) for name, value in item.callspec.params.items()} for item in group]
-        each_pair = device not in slow if thorough else not group[0].get_closest_marker("each_value")
+        mark = group[0].get_closest_marker("each_value")
+        each_pair = mark is None or (thorough and not mark.kwargs.get("thorough"))
+        if thorough and device in slow:
+            each_pair = False
         kept = chosen(values, slow, in_pairs=each_pair)
         if not thorough:
             kept = of_this_turn(function, kept, _turns(group[0]))

@@ -39,6 +39,7 @@ def legal(variant, problem, generator):
     return found
 
 
+@pytest.mark.one_device(fast=True)
 @pytest.mark.parametrize("orders", ["CC", "CF", "FC", "FF"])
 @pytest.mark.parametrize("name, dtype, precision", _VARIANTS)
 def test_kernels_have_no_more_than_is_told(device, monkeypatch, name, dtype, precision, orders):

@@ -30,6 +30,7 @@ def _small_tiles(monkeypatch):
     monkeypatch.setattr(radix_plan, "_MOST_PAIRS", 1)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.one_device
 @pytest.mark.parametrize("method", Method, ids=lambda m: m.name)
 @pytest.mark.parametrize("asked", ["keys", "places", "values"])

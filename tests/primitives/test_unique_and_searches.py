@@ -15,6 +15,7 @@ def _one_nan(x):
     return np.where(np.isnan(x), np.array(np.nan, x.dtype), x) if x.dtype.kind == "f" else x
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_unique(device, dtype):
     for shape in ((0,), (1,), (6, 700)):
@@ -41,6 +42,20 @@ def test_unique_of_many(device):
     x = np.random.default_rng(0).integers(0, 1000, 30000)
     found = primitives.unique(cuda.to_device(x))
     np.testing.assert_array_equal(found.values.copy_to_host(), np.unique(x))
+
+
+@pytest.mark.one_device
+def test_streams(device):
+    x = np.random.default_rng(2).integers(0, 50, 40_000).astype(np.float32)
+    stream, default = cuda.stream(), cuda.default_stream()
+    for where in (stream, default):
+        found = primitives.unique(cuda.to_device(x, stream=where), inverse=True, stream=where)
+        top, places = primitives.top_k(found.inverse, 2, stream=where)
+        where.synchronize()
+        np.testing.assert_array_equal(found.values.copy_to_host(), np.arange(50))
+        np.testing.assert_array_equal(found.inverse.copy_to_host(), x)
+        assert top.copy_to_host().tolist() == [49, 49]
+        assert places.copy_to_host().tolist() == np.flatnonzero(x == 49)[:2].tolist()
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

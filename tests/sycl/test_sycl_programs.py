@@ -76,6 +76,20 @@ def test_a_compiler_that_dies_is_an_error(driver, monkeypatch):
     assert caught.value.died == "SIGSEGV"
 
 
+def test_what_makes_programs_fast_is_left_out_where_compilers_die_of_it(driver, monkeypatch):
+    build, given = programs.builders.build, []
+
+    def dies(key, source, options, separator):
+        given.append(options[-1])
+        if "-cl-opt-disable" not in options[-1]:
+            raise programs.CompilerDied("SIGSEGV")
+        return build(key, source, options, separator)
+
+    monkeypatch.setattr(programs.builders, "build", dies)
+    assert driver.compile(SOURCE, (), (), apart=True).program.binary()
+    assert len(given) == 2
+
+
 def test_without_a_process_it_compiles_here(driver, monkeypatch):
     def none(*arguments):
         raise programs.NoBuilder("none")

@@ -24,6 +24,8 @@ def _check(found, expected, dtype, n):
     assert np.linalg.norm(found - expected) <= limit * np.linalg.norm(expected)
 
 
+@pytest.mark.each_value(thorough=True)
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("batch", [1, 19])
 @pytest.mark.one_device

@@ -69,6 +69,8 @@ def test_eigenvalues_of_hard_matrices(device, values):
     np.testing.assert_allclose(w, np.sort(values), atol=1e-5 * max(1e-30, np.abs(values).max()))
 
 
+@pytest.mark.each_value(thorough=True)
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dtype", _DTYPES)
 @pytest.mark.parametrize("shape", [(1, 1), (2, 5, 5), (2, 9, 4), (4, 9), (51, 51), (3, 1), (1, 3)])
 @pytest.mark.parametrize("full", [True, False])
@@ -90,6 +92,8 @@ def test_svd(device, dtype, shape, full):
     np.testing.assert_allclose(_host(xp.linalg.svdvals(cuda.to_device(a))), s, rtol=0, atol=bound.max())
 
 
+@pytest.mark.each_value(thorough=True)
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
 @pytest.mark.parametrize("rank", [0, 1, 3])
 @pytest.mark.one_device
@@ -132,6 +136,8 @@ _FUNCTIONS = {
 }
 
 
+@pytest.mark.each_value(thorough=True)
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
 @pytest.mark.parametrize("name", _FUNCTIONS)
 @pytest.mark.one_device

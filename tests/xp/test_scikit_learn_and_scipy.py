@@ -41,9 +41,8 @@ d, labels, wanted = map(cuda.to_device, (x, y, target))
 def fitted(estimator, method, *data):
     with config_context(array_api_dispatch=True):
         return getattr(estimator.fit(*data), method)(data[0])
-
-for scaler in (StandardScaler(), MinMaxScaler()):
-    same(fitted(scaler, "transform", d), fitted(scaler, "transform", x))
+"""
+_MODELS = """
 parts = PCA(3, svd_solver="full")
 same(np.abs(fitted(parts, "transform", d)), np.abs(fitted(parts, "transform", x)))
 same(fitted(Ridge(solver="svd"), "predict", d, wanted), fitted(Ridge(solver="svd"), "predict", x, target))
@@ -51,6 +50,10 @@ analysis = LinearDiscriminantAnalysis(solver="svd")
 same(fitted(analysis, "predict_proba", d, labels), fitted(analysis, "predict_proba", x, y))
 mixture = dict(n_components=2, random_state=0, init_params="random_from_data", reg_covar=1e-3)
 same(fitted(GaussianMixture(**mixture), "predict_proba", d), fitted(GaussianMixture(**mixture), "predict_proba", x))
+"""
+_METRICS = """
+for scaler in (StandardScaler(), MinMaxScaler()):
+    same(fitted(scaler, "transform", d), fitted(scaler, "transform", x))
 with config_context(array_api_dispatch=True):
     guess, guessed = xp.astype(d[:, 1] > 0, xp.int64), (x[:, 1] > 0).astype(np.int64)
     for metric in (accuracy_score, f1_score, roc_auc_score):
@@ -58,49 +61,57 @@ with config_context(array_api_dispatch=True):
     np.testing.assert_allclose(r2_score(wanted, d[:, 0]), r2_score(target, x[:, 0]))
     for metric in (euclidean_distances, cosine_similarity, rbf_kernel):
         same(metric(d[:20], d[20:50]), metric(x[:20], x[20:50]))
-print("done")
 """
 _SCIPY = """
 from scipy import cluster, integrate, signal, special, stats
 
 x, y, v = rng.random((40, 6)) + 0.1, rng.random((40, 6)) + 0.2, rng.random(64)
 dx, dy, dv = map(cuda.to_device, (x, y, v))
-same(stats.zscore(dx), stats.zscore(x))
-same(stats.skew(dx), stats.skew(x))
+"""
+_TESTS = """
 for test in (stats.ttest_ind, stats.pearsonr):
     found, expected = test(dx, dy), test(x, y)
     same(found.statistic, expected.statistic)
     same(found.pvalue, expected.pvalue)
 same(stats.rankdata(dx, axis=0), stats.rankdata(x, axis=0))
+same(integrate.cumulative_simpson(dx, dx=0.5, axis=0), integrate.cumulative_simpson(x, dx=0.5, axis=0))
+same(signal.hilbert(dv), signal.hilbert(v))
+same(signal.fftconvolve(dx, dy), signal.fftconvolve(x, y))
+"""
+_FUNCTIONS = """
+same(stats.zscore(dx), stats.zscore(x))
+same(stats.skew(dx), stats.skew(x))
 same(special.logsumexp(dx, axis=0), special.logsumexp(x, axis=0))
 same(special.softmax(dx, axis=1), special.softmax(x, axis=1))
 same(special.xlogy(dx, dy), special.xlogy(x, y))
 same(integrate.trapezoid(dx, axis=0), integrate.trapezoid(x, axis=0))
-same(integrate.cumulative_simpson(dx, dx=0.5, axis=0), integrate.cumulative_simpson(x, dx=0.5, axis=0))
-same(signal.hilbert(dv), signal.hilbert(v))
-same(signal.fftconvolve(dx, dy), signal.fftconvolve(x, y))
 same(cluster.vq.whiten(dx), cluster.vq.whiten(x))
-print("done")
 """
 
 
 def _run(text, device):
     env = os.environ | {"PORTAGPU_DEVICE": str(device.index), "SCIPY_ARRAY_API": "1"}
-    done = subprocess.run([sys.executable, "-c", _BEGIN + text], capture_output=True, text=True, env=env)
+    done = subprocess.run(
+        [sys.executable, "-c", _BEGIN + text + 'print("done")'], capture_output=True, text=True, env=env
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip().endswith("done")
 
 
 @pytest.mark.one_device
-def test_scikit_learn(device):
+@pytest.mark.parametrize(
+    "text", [_METRICS, pytest.param(_MODELS, marks=pytest.mark.thorough)], ids=["metrics", "models"]
+)
+def test_scikit_learn(device, text):
     pytest.importorskip("sklearn", minversion="1.6", reason="scikit-learn is not installed")
-    _run(_LEARN, device)
+    _run(_LEARN + text, device)
 
 
 @pytest.mark.one_device
-def test_scipy(device):
+@pytest.mark.parametrize("text", [_FUNCTIONS, pytest.param(_TESTS, marks=pytest.mark.thorough)], ids=["some", "others"])
+def test_scipy(device, text):
     pytest.importorskip("scipy", minversion="1.16", reason="SciPy with most of its array API is not installed")
-    _run(_SCIPY, device)
+    _run(_SCIPY + text, device)
 
 
 def test_array_api_compat(device):

@@ -43,7 +43,8 @@ class FunctionPrinter:
         # a GPU's registers have no addresses: an array of a thread that a call gets would be moved to memory; those
         # that return one are left to the compiler: inlined, they end in an intrinsic that Oclgrind does not know
         private = Space.THREAD in spaces and helpers.caps.device_type is DeviceType.GPU and result == "void"
-        inline = language.inline_shared if Space.SHARED in spaces or private else language.inline
+        is_inlined = function.is_inlined or Space.SHARED in spaces or private
+        inline = language.always_inline if is_inlined else language.inline
         lines = [
             Line(f"// {span.line}: {span.text.strip()}", span),
             Line(f"{inline} {result} {name}({parameters or language.no_parameters}) {{", span),

@@ -109,7 +109,7 @@ class HelperSet(ABC):
                 template=template,
                 variant=variant,
                 name=name,
-                inline=self.language.inline_shared if space in (None, Space.SHARED) else self.language.inline,
+                inline=self.language.always_inline if space in (None, Space.SHARED) else self.language.inline,
                 type=c_type,
                 lanes=c_type[len(part) :],
                 part=part,

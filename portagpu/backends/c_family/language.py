@@ -38,8 +38,8 @@ class Language(ABC):
     """How a function that the program calls is declared."""
 
     @property
-    def inline_shared(self) -> str:
-        """The same, where it may get an array that is shared or a thread's own.
+    def always_inline(self) -> str:
+        """The same, where it becomes a part of whatever calls it: what a program asks for, and what gets shared arrays.
 
         LLVM puts an array that a function gets at all its calls in place of the parameter, and some CPU drivers give
         each block its own array only where the kernel itself names it: blocks that run at the same time would share

@@ -120,6 +120,11 @@ class OpenCLDriver(Driver):
         """Copy bytes between buffers."""
         self._copy(queue, target, source, nbytes, target_offset, source_offset)
 
+    @property
+    def copies_by_one_core(self) -> bool:
+        """On CPUs."""
+        return self._is_cpu
+
     def upload(self, queue: Any, target: Any, host: HostBytes, *, offset: int = 0, blocking: bool) -> Any:
         """Write a buffer."""
         return cl.enqueue_copy(queue, target, host, dst_offset=offset, is_blocking=blocking)

@@ -22,6 +22,7 @@ from portagpu.errors import BuildError
 from portagpu.settings import Settings
 
 __all__ = ["NO_DEVICE", "compiled", "loaded"]
+_PLAIN = "-cl-opt-disable"
 _log = logging.getLogger(__name__)
 
 
@@ -70,17 +71,23 @@ def _compiled_apart(
 
     Raises `BuildError` where a compiler refuses the program or dies of it.
     """
-    lines = (*sycl_options(options), "", " ".join(driver_options(options)))
     key = "|".join((device.platform, device.name, device.driver_version))
-    try:
-        built = builders.build(key, source, lines, "\n")
-    except NoBuilder as error:
-        _log.info("no process for a compiler that may end it: %s", error)
-        return None
-    except CompilerDied as error:
-        result = BuildError(f"a compiler of {device.name} ({device.platform}) died: {error}")
-        result.log, result.died, result.opencl_source = str(error), str(error), source
-        raise result from error
+    given = driver_options(options)
+    deaths: list[str] = []
+    for of_driver in (given, (*given, _PLAIN)):  # compilers die of what they do to make programs fast
+        try:
+            built = builders.build(key, source, (*sycl_options(options), "", " ".join(of_driver)), "\n")
+            break
+        except NoBuilder as error:
+            _log.info("no process for a compiler that may end it: %s", error)
+            return None
+        except CompilerDied as error:
+            _log.info("the driver's compiler died: %s", error)
+            deaths.append(str(error))
+    else:
+        result = BuildError(f"a compiler of {device.name} ({device.platform}) died: {deaths[0]}")
+        result.log, result.died, result.opencl_source = "\n".join(deaths), deaths[0], source
+        raise result
     if built.status:
         raise _refused(built.said, source)
     if not built.binary:  # a driver that hands none out

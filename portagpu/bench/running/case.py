@@ -67,14 +67,15 @@ class Entry:
     """A workload of a suite before its operands are made.
 
     ``path``: `Workload.path` of what it makes. ``obstacle``: why the device cannot compute it. ``make(context)``: the
-    cases, one for each kind of memory. ``command``: the words after ``portagpu bench`` that name this entry alone; ()
-    for its suite's with a filter. ``caches``: with which its time means something.
+    cases, one for each kind of memory. ``command``: the words after ``program`` that name this entry alone; () for its
+    suite's with a filter. ``caches``: with which its time means something.
     """
 
     path: str
     make: Callable[[Context], Iterable[Case]]
     obstacle: str = ""
     workload: Workload | None = None  # where it is known before; needed with an obstacle
+    program: tuple[str, ...] = ("portagpu", "bench")
     command: tuple[str, ...] = ()
     caches: tuple[Caches, ...] = (Caches.HOT, Caches.COLD)
 

@@ -42,6 +42,7 @@ class KernelDefinition(PythonFunction):
         functools.update_wrapper(self, function)
         self.py_func = function
         self.is_device_function = device
+        self.is_inlined = options.forceinline
         self.options = options
         self.declared = signatures
         self.specialized = self.is_filled = False

@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 # accepted so that programs run unchanged; the driver decides, or OpenCL has nothing like it
 _IGNORED = frozenset(
     {
-        *("inline", "forceinline", "lineinfo", "link", "lto", "launch_bounds", "shared_memory_carveout"),
+        *("inline", "lineinfo", "link", "lto", "launch_bounds", "shared_memory_carveout"),
         *("cc", "fma", "abi", "abi_info", "output", "nopython", "chip"),
     }
 )
@@ -43,9 +43,9 @@ class JitKeywords(TypedDict, total=False):
     source: str | None
     subgroup_size: int | None
     cache: bool
+    forceinline: bool | None
     # these change nothing
     inline: Any
-    forceinline: Any
     lineinfo: Any
     link: Any
     lto: Any
@@ -82,6 +82,7 @@ class JitOptions:
     subgroup_size: int | None = None  # threads of the kernel's subgroups
     extensions: tuple[Any, ...] = ()
     cache: bool = False  # whether generated code is kept on disk
+    forceinline: bool = False  # whether a device function becomes a part of whatever calls it
 
     @classmethod
     def from_keywords(cls, options: Mapping[str, Any]) -> JitOptions:
@@ -128,6 +129,7 @@ class JitOptions:
             subgroup_size=size,
             extensions=_extensions(options.get("extensions")),
             cache=bool(options.get("cache", False)),
+            forceinline=bool(options.get("forceinline", False)),
         )
 
     def build_options(self, context: Context, source: str = "") -> tuple[str, ...]:

@@ -8,10 +8,11 @@ import numpy as np
 
 from portagpu.errors import DTypeError, ShapeError
 from portagpu.expressions.apply import apply
-from portagpu.expressions.reductions.functions import array_of, axes_in, finished, kinds_of
+from portagpu.expressions.reductions.functions import axes_in, finished, kinds_of
 from portagpu.primitives.scans.operators import operator_of
 from portagpu.primitives.scans.scanning import scan
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.ufuncs.operands import array_of
 
 
 def accumulate(

@@ -18,17 +18,9 @@ from portagpu.expressions.reductions.reducers import Reducer, is_reorderable, re
 from portagpu.expressions.reductions.reducing import reduced
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.creation import to_device
-from portagpu.ufuncs.operands import operand
+from portagpu.ufuncs.operands import array_of
 
 _BOOL, _PLACE = np.dtype(bool), np.dtype(np.int64)
-
-
-def array_of(x: Any) -> DeviceNDArray:
-    """A device array of an operand. Raises `ArgumentTypeError` for what is no array."""
-    if isinstance(x, DeviceNDArray):
-        return x
-    found = operand(x)
-    return found if isinstance(found, DeviceNDArray) else to_device(np.asarray(found))
 
 
 def axes_in(axis: Any, ndim: int) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from portagpu.expressions.reductions.plans import arguments, planned
 from portagpu.expressions.reductions.reducers import Reducer
 from portagpu.expressions.reductions.text import kernel_for
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.copies import streams_beside
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream
 
@@ -59,8 +60,13 @@ def reduced(
                 launches[tuple(key)] = stages
             arrays = operands
         where = context.default_stream if stream is None else stream
+        others = streams_beside(where, arrays)
+        for other in others:
+            where.wait_stream(other)
         for stage in stages:
             arrays = stage.run(arrays, found.numbers, target, context, where)
+        for other in others:
+            other.wait_stream(where)
     return target
 
 

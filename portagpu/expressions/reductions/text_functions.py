@@ -61,8 +61,11 @@ class TextOfFunctions(TextLines):
             with self.function(name, four.split(", ")):
                 self.add(f"return {other} if is_better(x, y) or (({alike}) and q < p) else {kept}")
         element = f"element({', '.join(taken)})"
+        best = "y if is_better(x, y) else x"
+        if self.searches and kind == "f":  # only numbers: compilers know their maximum as one instruction of vectors
+            best = f"{self.held}(np.{'maximum' if sign == '>' else 'minimum'}(x, y))"
         with self.function("step", ["x", *taken]):
-            self.add(f"y = {element}", "return y if is_better(x, y) else x")
+            self.add(f"y = {element}", f"return {best}")
         with self.function("step_places", ["x", "p", *taken, "q"]):
             self.add(f"return q if is_better(x, {element}) else p")
 

@@ -6,7 +6,7 @@ from portagpu.expressions.reductions.text_exchanges import TextOfExchanges
 from portagpu.expressions.reductions.text_lines import terms_of
 
 _RUN = 32  # vectors that are added one after another; the sums of such runs are added then
-_SEARCHED = 16  # turns of a thread whose largest number is found before its place
+_SEARCHED = 32  # turns of a thread whose largest number is found before its place
 
 
 class TextOfWalks(TextOfExchanges):

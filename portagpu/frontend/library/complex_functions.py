@@ -133,7 +133,10 @@ def complex_log10(z: Any) -> Any:
 
 @LibraryFunction
 def complex_log1p(z: Any) -> Any:
-    """`numpy.log1p`."""
+    """`numpy.log1p`, exact also near 0, where NumPy's loses the digits that 1 has not."""
+    if abs(z.real) < 0.5 and abs(z.imag) < 0.5:
+        above_one = z.real * (z.real + 2) + z.imag * z.imag
+        return complex(math.log1p(above_one) * 0.5, math.atan2(z.imag, z.real + 1))
     return complex(log_modulus(z.real + 1, z.imag), math.atan2(z.imag, z.real + 1))
 
 
@@ -145,9 +148,16 @@ def complex_exp2(z: Any) -> Any:
 
 @LibraryFunction
 def complex_expm1(z: Any) -> Any:
-    """`numpy.expm1`."""
-    half = math.sin(z.imag * 0.5)
-    return complex(math.expm1(z.real) * math.cos(z.imag) - 2 * half * half, math.exp(z.real) * math.sin(z.imag))
+    """`numpy.expm1`, with the array API standard's infinities and real NaN, those of ``exp(z) - 1``."""
+    x = z.real
+    y = z.imag
+    if y == 0:
+        return complex(math.expm1(x), y)
+    if math.isinf(x):
+        power = complex_exp(z)
+        return complex(power.real - 1, power.imag)
+    half = math.sin(y * 0.5)
+    return complex(math.expm1(x) * math.cos(y) - 2 * half * half, math.exp(x) * math.sin(y))
 
 
 @LibraryFunction
@@ -327,8 +337,8 @@ def complex_reciprocal(z: Any) -> Any:
 
 @LibraryFunction
 def complex_sign(z: Any) -> Any:
-    """`numpy.sign`: a number of modulus 1, or 0."""
-    return z if z == 0 else z / abs(z)
+    """`numpy.sign`: a number of modulus 1, or 0, whose parts are positive."""
+    return z - z if z == 0 else z / abs(z)
 
 
 @LibraryFunction

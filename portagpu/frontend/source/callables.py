@@ -16,6 +16,7 @@ class DeviceCallable:
 
     __name__: str
     is_device_function: bool
+    is_inlined: bool = False  # whether the driver's compiler is told to make it a part of its callers
     declared: tuple[Signature, ...] = ()
 
     @property

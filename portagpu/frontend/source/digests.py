@@ -208,7 +208,7 @@ class Digest:
             self._put("library", callee.py_func.__module__, callee.py_func.__qualname__)
         elif isinstance(callee, PythonFunction):
             self.function(callee)
-            self._put(str(callee.is_device_function))
+            self._put(str(callee.is_device_function), str(callee.is_inlined))
             self.add(tuple(callee.declared))
         else:
             raise Unfaithful(f"the function {callee.__name__}")

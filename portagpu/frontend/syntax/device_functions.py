@@ -83,6 +83,7 @@ def _call(callee: DeviceCallable, source: FunctionSource, site: CallSite) -> Val
             ctx.fail(f"`{parameter}` of `{name}` gets {describe(ctx, value)}, which cannot be passed")
     key = (
         callee.identity,
+        callee.is_inlined,
         source.parameters,
         tuple(_argument_key(ctx, source, p, v) for p, v in zip(source.parameters, arguments, strict=True)),
     )
@@ -99,7 +100,7 @@ def _call(callee: DeviceCallable, source: FunctionSource, site: CallSite) -> Val
     if found is None:
         program.in_progress.append(key)
         try:
-            found = _lower_device_function(source, site)
+            found = _lower_device_function(source, site, is_inlined=callee.is_inlined)
         except KernelError as error:
             if isinstance(error, KernelNameError) and len(error.notes) == 1:  # the first of the functions
                 error.notes = (*error.notes, original_words.callee(name))
@@ -138,7 +139,7 @@ def _hashable(value: Any) -> Any:
     return value
 
 
-def _lower_device_function(source: FunctionSource, site: CallSite) -> DeviceFunction:
+def _lower_device_function(source: FunctionSource, site: CallSite, *, is_inlined: bool) -> DeviceFunction:
     program = site.caller.program
 
     def attempt(types: Any) -> FunctionState:
@@ -183,6 +184,7 @@ def _lower_device_function(source: FunctionSource, site: CallSite) -> DeviceFunc
         locals=() if done.lends else tuple(done.local_arrays.values()),
         span=source.span(source.tree),
         effect=done.effect,
+        is_inlined=is_inlined,
     )
     callees = frozenset(d.function.name for d in program.functions.values() if d.barrier)
     return DeviceFunction(

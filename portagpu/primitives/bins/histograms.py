@@ -60,7 +60,9 @@ def histogram(
     if flat.dtype.kind == "b":
         flat = flat.view(np.uint8)
     if flat.dtype.kind not in "iuf":
-        raise DTypeError(f"a histogram is of real numbers, not of {flat.dtype}")
+        raise DTypeError(
+            f"a histogram is of real numbers, not of {flat.dtype}", hint="convert it: x.astype(np.float32)"
+        )
     chosen, edges = _bins_of(flat, bins, range)
     found = _counted(flat, chosen, None if weights is None else _flat(weights))
     if density:

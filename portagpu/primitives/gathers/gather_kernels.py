@@ -10,6 +10,7 @@ the end. Subscripts beyond the ends set ``fault[0]``, and nothing is read or wri
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -63,7 +64,7 @@ def gather_several(source, index, out, fault):
 
 @cuda.jit
 def gather_rows(source, index, out, extent, fault):
-    """As `gather_parts` of one axis before, of arrays without gaps, all flat: rows of ``out.size // index.size``."""
+    """Of arrays without gaps, all flat: ``out[b, q] = source[index[b], q]`` of rows of ``out.size // index.size``."""
     i = cuda.grid(1)
     if i < out.size:
         behind = out.size // index.size
@@ -73,52 +74,29 @@ def gather_rows(source, index, out, extent, fault):
             out[i] = source[at * behind + q]
 
 
-@cuda.jit
-def gather_parts(source, index, out, fault):
-    """``out[p, b, q] = source[p, index[b], q]``."""
-    i = cuda.grid(1)
-    if i < out.size:
-        rest, q = i // out.shape[2], i % out.shape[2]
-        p, b = rest // out.shape[1], rest % out.shape[1]
-        at = wrapped(index[b], source.shape[1], fault)
-        if at >= 0:
-            out[p, b, q] = source[p, at, q]
+class Move(NamedTuple):
+    """``each``: every element has a subscript of its own, and not every part. ``scatters``: into the array."""
+
+    each: bool
+    scatters: bool = False
 
 
 @cuda.jit
-def gather_along(source, index, out, fault):
-    """``out[p, b, q] = source[p, index[p, b, q], q]``."""
+def move_elements(array, index, others, fault, plan: cuda.constexpr):
+    """``others[p, b, q] = array[p, at, q]``, or the reverse, where ``at`` is ``index[b]`` or ``index[p, b, q]``.
+
+    Which of several values that go to one element stays is not known.
+    """
     i = cuda.grid(1)
-    if i < out.size:
-        rest, q = i // out.shape[2], i % out.shape[2]
-        p, b = rest // out.shape[1], rest % out.shape[1]
-        at = wrapped(index[p, b, q], source.shape[1], fault)
+    if i < others.size:
+        rest, q = i // others.shape[2], i % others.shape[2]
+        p, b = rest // others.shape[1], rest % others.shape[1]
+        at = wrapped(index[p, b, q] if plan.each else index[b], array.shape[1], fault)
         if at >= 0:
-            out[p, b, q] = source[p, at, q]
-
-
-@cuda.jit
-def scatter_parts(target, index, values, fault):
-    """``target[p, index[b], q] = values[p, b, q]``; which of several values for one element stays is not known."""
-    i = cuda.grid(1)
-    if i < values.size:
-        rest, q = i // values.shape[2], i % values.shape[2]
-        p, b = rest // values.shape[1], rest % values.shape[1]
-        at = wrapped(index[b], target.shape[1], fault)
-        if at >= 0:
-            target[p, at, q] = values[p, b, q]
-
-
-@cuda.jit
-def scatter_along(target, index, values, fault):
-    """``target[p, index[p, b, q], q] = values[p, b, q]``."""
-    i = cuda.grid(1)
-    if i < values.size:
-        rest, q = i // values.shape[2], i % values.shape[2]
-        p, b = rest // values.shape[1], rest % values.shape[1]
-        at = wrapped(index[p, b, q], target.shape[1], fault)
-        if at >= 0:
-            target[p, at, q] = values[p, b, q]
+            if plan.scatters:
+                array[p, at, q] = others[p, b, q]
+            else:
+                others[p, b, q] = array[p, at, q]
 
 
 @cache

@@ -17,6 +17,7 @@ from portagpu.primitives.flat import flat, new, uploaded
 from portagpu.primitives.gathers import gather_kernels as kernels
 from portagpu.primitives.shares import is_serial
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.checks import check_writable
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
 from portagpu.ufuncs.kernel_source import launch
@@ -117,13 +118,10 @@ def gather(x: DeviceNDArray, first: int, count: int, at: Subscripts) -> DeviceND
 
 
 def _gather_parts(x: DeviceNDArray, first: int, count: int, at: Subscripts, out: DeviceNDArray) -> None:
-    context = x.context
     source, _ = _as_three(x, first, count)
-    _check_extent(source.shape[1])
     index = flat(at.array)
-    fault = _fault(context)
     whole = out.reshape(source.shape[0], index.size, source.shape[2])
-    launch(kernels.gather_parts, out.size, None, 0, (source, index, whole, fault), context)
+    fault = _launch_move(source, index, whole, kernels.Move(each=False))
     if not at.known:
         _check(fault)
 
@@ -131,61 +129,78 @@ def _gather_parts(x: DeviceNDArray, first: int, count: int, at: Subscripts, out:
 def scatter(x: DeviceNDArray, first: int, count: int, at: Subscripts, values: DeviceNDArray) -> None:
     """Write ``values``, which broadcast to what `gather` would give, to the parts of an array at subscripts.
 
-    Of several values for one element one stays, it is not said which. Raises `OutOfBoundsError`, `ShapeError`.
+    Of several values for one element one stays, it is not said which. Raises `OutOfBoundsError`, `ShapeError`,
+    `ArgumentTypeError`.
     """
-    if x.readonly:
-        raise ArgumentTypeError("the array is read-only")
-    context = x.context
-    shape = (*x.shape[:first], *at.array.shape, *x.shape[first + count :])
-    given = values._broadcast(shape)
+    check_writable(x)
+    given = values._broadcast((*x.shape[:first], *at.array.shape, *x.shape[first + count :]))
     if not given.size:
         return
-    target, whole = _as_three(x, first, count)
-    _check_extent(target.shape[1])
+    parts = _as_three(x, first, count)
+    before, _, behind = parts[0].shape
     index = flat(at.array)
-    three = (target.shape[0], index.size, target.shape[2])
-    source = _reshaped(given, three)
-    fault = _fault(context)
-    launch(kernels.scatter_parts, source.size, None, 0, (target, index, source, fault), context)
-    if whole is not x:
-        x.copy_to_device(whole)
-    if not at.known:
-        _check(fault)
+    _scatter(x, parts, at, index, _reshaped(given, (before, index.size, behind)), each=False)
 
 
 def gather_along(x: DeviceNDArray, axis: int, at: Subscripts) -> DeviceNDArray:
-    """``out[..., i, ...] = x[..., at[..., i, ...], ...]``: each element has a subscript of its own."""
+    """``out[..., i, ...] = x[..., at[..., i, ...], ...]``: each element has a subscript of its own.
+
+    Raises `OutOfBoundsError`.
+    """
     context = x.context
     source, _ = _as_three(x, axis, 1)
     with context.unsettled:
         out = new(at.array.shape, x.dtype, context)
         if out.size:
-            _check_extent(source.shape[1])
             three = (source.shape[0], at.array.shape[axis], source.shape[2])
-            fault = _fault(context)
-            args = source, _reshaped(at.array, three), out.reshape(three), fault
-            launch(kernels.gather_along, out.size, None, 0, args, context)
+            index, whole = _reshaped(at.array, three), out.reshape(three)
+            fault = _launch_move(source, index, whole, kernels.Move(each=True))
             if not at.known:
                 _check(fault)
     return out
 
 
 def scatter_along(x: DeviceNDArray, axis: int, at: Subscripts, values: DeviceNDArray) -> None:
-    """``x[..., at[..., i, ...], ...] = values[..., i, ...]``, values that broadcast to the subscripts."""
-    if x.readonly:
-        raise ArgumentTypeError("the array is read-only")
+    """``x[..., at[..., i, ...], ...] = values[..., i, ...]``, values that broadcast to the subscripts.
+
+    Raises as `scatter`.
+    """
+    check_writable(x)
     if not at.array.size:
         return
-    target, whole = _as_three(x, axis, 1)
-    _check_extent(target.shape[1])
-    three = (target.shape[0], at.array.shape[axis], target.shape[2])
-    source, index = _reshaped(values._broadcast(at.array.shape), three), _reshaped(at.array, three)
-    fault = _fault(x.context)
-    launch(kernels.scatter_along, source.size, None, 0, (target, index, source, fault), x.context)
+    parts = _as_three(x, axis, 1)
+    before, _, behind = parts[0].shape
+    three = (before, at.array.shape[axis], behind)
+    source = _reshaped(values._broadcast(at.array.shape), three)
+    _scatter(x, parts, at, _reshaped(at.array, three), source, each=True)
+
+
+def _scatter(
+    x: DeviceNDArray,
+    parts: tuple[DeviceNDArray, DeviceNDArray],
+    at: Subscripts,
+    index: DeviceNDArray,
+    source: DeviceNDArray,
+    *,
+    each: bool,
+) -> None:
+    """Write to ``parts``, what `_as_three` gives of ``x``."""
+    target, whole = parts
+    fault = _launch_move(target, index, source, kernels.Move(each=each, scatters=True))
     if whole is not x:
         x.copy_to_device(whole)
     if not at.known:
         _check(fault)
+
+
+def _launch_move(
+    array: DeviceNDArray, index: DeviceNDArray, others: DeviceNDArray, plan: kernels.Move
+) -> DeviceNDArray:
+    """Move elements of arrays of three axes; the element that is set for a subscript out of bounds."""
+    _check_extent(array.shape[1])
+    fault = _fault(array.context)
+    launch(kernels.move_elements, others.size, None, 0, (array, index, others, fault, plan), array.context)
+    return fault
 
 
 def _reshaped(x: DeviceNDArray, shape: tuple[int, ...]) -> DeviceNDArray:

@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from portagpu.device import DeviceType
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.primitives.flat import flat
+from portagpu.primitives.shares import is_serial
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.ufuncs.kernel_source import KEPT, kernel_from, launch
 
 MOST_PARTS = 8
-MOST_ELEMENTS = 2**20
-"""Beyond, copies by the driver are as fast."""
-_MOST_ON_CPUS = 2**13  # there, a division for each element takes longer than some launches
+MOST_ELEMENTS, MOST_ON_CPUS = 2**20, 2**12
+"""Beyond, copies by the driver are as fast: on CPUs a division for each element takes longer than a launch, soon."""
 
 
 def fits(parts: Sequence[DeviceNDArray], out: DeviceNDArray) -> bool:
     """Whether parts, which have elements, can be joined by one launch: few, small, of one dtype and without gaps."""
-    is_cpu = out.context.capabilities.device_type is DeviceType.CPU
     return (
         len(parts) <= MOST_PARTS
-        and 0 < out.size <= (_MOST_ON_CPUS if is_cpu else MOST_ELEMENTS)
+        and 0 < out.size <= (MOST_ON_CPUS if is_serial(out.context.capabilities) else MOST_ELEMENTS)
         and out.dtype.kind in "biufc"
         and all(x.deferred is None and x.layout == "C" and x.dtype == out.dtype and x.size for x in parts)
     )

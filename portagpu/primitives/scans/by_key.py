@@ -12,9 +12,10 @@ import numpy as np
 from portagpu import cuda
 from portagpu.errors import ShapeError
 from portagpu.primitives.scans.operators import operator_of
-from portagpu.primitives.scans.scanning import as_array, inclusive_scan, scan
+from portagpu.primitives.scans.scanning import inclusive_scan, scan
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
+from portagpu.ufuncs.operands import array_of
 
 _THREADS = 128
 
@@ -55,7 +56,7 @@ def reduce_by_key(
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`.
     """
-    told, given = as_array(keys), as_array(values)
+    told, given = array_of(keys), array_of(values)
     if told.ndim != 1 or told.shape != given.shape:
         raise ShapeError(f"keys have shape {told.shape}, values {given.shape}: both are of one axis and length")
     kind = given.dtype if dtype is None else np.dtype(dtype)

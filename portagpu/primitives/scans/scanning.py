@@ -14,10 +14,11 @@ from portagpu.primitives.scans.operators import Operator, operator_of
 from portagpu.primitives.scans.plans import Division, Heads, divided
 from portagpu.primitives.scans.text import kernel_of
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.copies import streams_beside
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream, as_stream
-from portagpu.ufuncs.operands import operand
+from portagpu.ufuncs.operands import array_of
 
 _ALIGNED = 16
 _FEW, _LONG = 16, 2048  # neighbouring scans, and elements of each, that are exchanged first
@@ -73,7 +74,7 @@ def _scan(
     *,
     starts: bool,
 ) -> DeviceNDArray:
-    array = as_array(x)
+    array = array_of(x)
     kind = array.dtype if dtype is None else np.dtype(dtype)
     joining = operator_of(function, kind, identity)
     if joining.identity is None:
@@ -82,18 +83,10 @@ def _scan(
     if flags is not None and keys is not None:
         raise ArgumentTypeError("segments are told by flags= or by keys=, not by both")
     if heads is not None:
-        heads = as_array(heads)
+        heads = array_of(heads)
         if heads.shape != array.shape:
             raise ShapeError(f"the array has shape {array.shape}, its segments' {heads.shape}")
     return scan(array, joining, axis, kind, heads, flags=flags is not None, starts=starts, stream=stream)
-
-
-def as_array(x: Any) -> DeviceNDArray:
-    """A device array of an operand. Raises `ArgumentTypeError`."""
-    if isinstance(x, DeviceNDArray):
-        return x
-    found = operand(x)
-    return found if isinstance(found, DeviceNDArray) else to_device(np.asarray(found))
 
 
 def scan(
@@ -135,7 +128,12 @@ def scan(
             _fill_first(target, number, joining, dtype)
         if array.size:
             where = context.default_stream if isinstance(stream, int) else as_stream(stream, context)
+            others = streams_beside(where, (source, *([] if told is None else [told])))
+            for other in others:
+                where.wait_stream(other)
             _launch(source, told, target, joining, (outer, length, inner), where, flags=flags, starts=starts)
+            for other in others:
+                other.wait_stream(where)
     return target
 
 

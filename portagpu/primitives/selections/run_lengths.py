@@ -12,6 +12,7 @@ from portagpu.errors import ShapeError
 from portagpu.primitives.gathers.gathering import Subscripts, gather
 from portagpu.primitives.selections.selection import flatnonzero
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.kernel_source import launch
 
 
@@ -32,6 +33,14 @@ def _lengths(starts, size, out):
         out[i] = end - starts[i]
 
 
+def lengths_between(starts: DeviceNDArray, size: int, stream: Stream | int = 0) -> DeviceNDArray:
+    """How many elements there are from each start to the next one, or to ``size``: 1-D, int64."""
+    lengths = device_array(starts.size, np.int64, context=starts.context)
+    if starts.size:
+        launch(_lengths, starts.size, None, stream, (starts, size, lengths), starts.context)
+    return lengths
+
+
 def run_length_encode(values: DeviceNDArray) -> tuple[DeviceNDArray, DeviceNDArray]:
     """The value of each stretch of equal neighbours of a 1-D array, and how many these are, int64.
 
@@ -45,7 +54,4 @@ def run_length_encode(values: DeviceNDArray) -> tuple[DeviceNDArray, DeviceNDArr
         if values.size:
             launch(_begins, values.size, None, 0, (values, flags), context)
         starts = flatnonzero(flags)
-        lengths = device_array(starts.size, np.int64, context=context)
-        if starts.size:
-            launch(_lengths, starts.size, None, 0, (starts, values.size, lengths), context)
-        return gather(values, 0, 1, Subscripts(starts, known=True)), lengths
+        return gather(values, 0, 1, Subscripts(starts, known=True)), lengths_between(starts, values.size)

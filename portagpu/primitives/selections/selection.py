@@ -6,27 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import ArgumentTypeError, ShapeError
-from portagpu.primitives.flat import flat, new
-from portagpu.primitives.selections.compaction_kernels import (
-    ITEMS,
-    counting_kernel,
-    drop,
-    keep,
-    moving_kernel,
-    number_of,
-    places_kernel,
-    value_of,
-)
+from portagpu.primitives.flat import flat
+from portagpu.primitives.selections.compaction import Compaction
 from portagpu.primitives.selections.coordinates import coordinates_of
 from portagpu.primitives.selections.predicates import flags_by, flags_of
-from portagpu.primitives.shares import Shares, shares_of, threads_of
 from portagpu.runtime.arrays.array import DeviceNDArray
-
-_INDEX = np.dtype(np.int64)
-_SMALL = 4096
-"""Elements that one block selects from, to memory for all of them: one launch instead of three."""
 
 
 def select(values: DeviceNDArray, flags: DeviceNDArray) -> DeviceNDArray:
@@ -35,9 +20,9 @@ def select(values: DeviceNDArray, flags: DeviceNDArray) -> DeviceNDArray:
     ``flags``: bools, or numbers, of which those are set that are not 0. The call waits until it is known how many there
     are. Raises `ShapeError`, `ArgumentTypeError`.
     """
-    if values.shape != flags.shape:
-        raise ShapeError(f"values of shape {values.shape} cannot be selected by flags of shape {flags.shape}")
-    return _compacted(_flags(flags), flat(values), values.dtype, value_of)
+    found, source = _pair(values, flags, "selected")
+    with found.context.unsettled:
+        return Compaction(found).values(source)
 
 
 def select_if(values: DeviceNDArray, predicate: Any) -> DeviceNDArray:
@@ -49,7 +34,8 @@ def select_if(values: DeviceNDArray, predicate: Any) -> DeviceNDArray:
 def flatnonzero(flags: DeviceNDArray) -> DeviceNDArray:
     """The numbers, counted in C order, of the elements that are not 0: int64, ascending."""
     found = _flags(flags)
-    return _compacted(found, found, _INDEX, number_of)
+    with found.context.unsettled:
+        return Compaction(found).numbers()
 
 
 def nonzero(flags: DeviceNDArray) -> tuple[DeviceNDArray, ...]:
@@ -61,54 +47,22 @@ def nonzero(flags: DeviceNDArray) -> tuple[DeviceNDArray, ...]:
 
 
 def partition(values: DeviceNDArray, flags: DeviceNDArray) -> tuple[DeviceNDArray, int]:
-    """The elements with a flag, then those without, each in C order, and how many have one: a stable partition."""
-    if values.shape != flags.shape:
-        raise ShapeError(f"values of shape {values.shape} cannot be parted by flags of shape {flags.shape}")
-    found, source = _flags(flags), flat(values)
+    """The elements with a flag, then those without, each in C order, and how many have one: a stable partition.
+
+    Raises `ShapeError`, `ArgumentTypeError`.
+    """
+    found, source = _pair(values, flags, "parted")
     with found.context.unsettled:
-        out = new((source.size,), source.dtype, found.context)
-        if not source.size:
-            return out, 0
-        shares, places, count = _counted(found)
-        kernel = moving_kernel(shares.threads, value_of, keep, source.dtype)
-        kernel[shares.blocks, shares.threads](found, places, source, out, shares.share)
-    return out, count
+        return Compaction(found).parted(source)
 
 
-def _compacted(flags: DeviceNDArray, values: DeviceNDArray, dtype: np.dtype[Any], fetch: Dispatcher) -> DeviceNDArray:
-    context = flags.context
-    if values.context is not context:
+def _pair(values: DeviceNDArray, flags: DeviceNDArray, done: str) -> tuple[DeviceNDArray, DeviceNDArray]:
+    """Flags and values, flat, of one shape and on one device; ``done``: what happens to the values."""
+    if values.shape != flags.shape:
+        raise ShapeError(f"values of shape {values.shape} cannot be {done} by flags of shape {flags.shape}")
+    if values.context is not flags.context:
         raise ArgumentTypeError("values and flags are on different devices", hint="copy one: cuda.to_device(...)")
-    with context.unsettled:
-        if not flags.size:
-            return new((0,), dtype, context)
-        if flags.size <= _SMALL:
-            places = new((1,), _INDEX, context)
-            out = new((flags.size,), dtype, context)
-            threads = threads_of(context.capabilities)
-            moving_kernel(threads, fetch, drop, dtype)[1, threads](flags, places, values, out, flags.size)
-            return out._view(slice(0, int(places.copy_to_host()[0])))
-        shares, places, count = _counted(flags)
-        out = new((count,), dtype, context)
-        if count:
-            kernel = moving_kernel(shares.threads, fetch, drop, dtype)
-            kernel[shares.blocks, shares.threads](flags, places, values, out, shares.share)
-    return out
-
-
-def _counted(flags: DeviceNDArray) -> tuple[Shares, DeviceNDArray, int]:
-    """Shares of flags, the places of what they select, and how many that are, for which the host waits."""
-    context = flags.context
-    caps = context.capabilities
-    shares = shares_of(flags.size, caps, ITEMS * threads_of(caps))
-    counts = new((shares.blocks,), _INDEX, context)
-    places = new((shares.blocks + 1,), _INDEX, context)
-    counted, share = flags, shares.share
-    if shares.threads > 1 and not flags.size % 4 and not flags.offset % 4:  # four flags at once
-        counted, share = flags.view(np.uint32), share // 4
-    counting_kernel(shares.threads)[shares.blocks, shares.threads](counted, counts, share)
-    places_kernel(shares.threads)[1, shares.threads](counts, places)
-    return shares, places, int(places[shares.blocks :].copy_to_host()[0])
+    return _flags(flags), flat(values)
 
 
 def _flags(x: DeviceNDArray) -> DeviceNDArray:

@@ -18,10 +18,11 @@ from portagpu import cuda
 from portagpu.device.capabilities import DeviceType
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import KernelTypeError
-from portagpu.primitives.sorts.rows import Rows, checked_axis, device_operand
+from portagpu.primitives.sorts.rows import Rows, checked_axis
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.kernel_source import launch
+from portagpu.ufuncs.operands import array_of
 
 
 class Merge(NamedTuple):
@@ -98,7 +99,7 @@ def merge_sort(
                 hint="write @cuda.jit(device=True) before it",
             )
         function = cuda.jit(before, device=True)
-    x = device_operand(x)
+    x = array_of(x)
     rows = Rows(x, checked_axis(axis, x.ndim))
     context = x.context
     run = 32 if context.capabilities.device_type is DeviceType.CPU else 8

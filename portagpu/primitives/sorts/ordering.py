@@ -76,8 +76,8 @@ def ordered(raw, order: cuda.constexpr):
         key = (key ^ sign) - order.key(1)  # the smallest number, which is NaT, becomes the largest
     elif order.kind is Kind.FLOAT:
         magnitude = key & (sign - 1)
-        turned = key ^ every if key >= sign else key ^ sign
-        turned = order.key(sign) if magnitude == 0 else turned
+        below = order.key(0) - (key >> (order.bits - 1))  # all bits where the sign is set
+        turned = (magnitude ^ below) - below + order.key(sign)  # the two zeros become one number
         key = order.key(every) if magnitude > order.infinity else turned
     if order.is_descending:
         key = key ^ every
@@ -86,5 +86,5 @@ def ordered(raw, order: cuda.constexpr):
 
 @cuda.jit(device=True)
 def digit_of(raw, shift, order: cuda.constexpr, width: cuda.constexpr):
-    """The ``width`` bits of an element's ordered integer from ``shift`` on."""
-    return np.int32((ordered(raw, order) >> order.key(shift)) & ((1 << width) - 1))
+    """The ``width`` bits of an element's ordered integer from ``shift`` on, which is below its size."""
+    return np.uint32((ordered(raw, order) >> order.key(shift & (order.bits - 1))) & ((1 << width) - 1))

@@ -21,6 +21,7 @@ from portagpu.primitives.sorts.radix_tiles import (
     count_tile,
     hold_values,
     load_keys,
+    note_digits,
     rank_tile,
     store_tile,
     sum_before,
@@ -44,19 +45,21 @@ def count_chunk(keys, bins, begin, end, shift, plan: cuda.constexpr):
 def move_chunk(work, data, at, begin, end, origin, shift, plan: cuda.constexpr, payload: cuda.constexpr):
     """Move keys and values to where digits go on: ``at``, shared, which proceeds. Barriers stand before and behind."""
     own_keys = cuda.local.array(plan.items, plan.order.key)
-    ranks = cuda.local.array(plan.items, np.int32)
+    digits = cuda.local.array(plan.digit_words, np.uint32)
+    ranks = cuda.local.array(plan.items, np.uint32)
     t = cuda.threadIdx.x
     for first in range(begin, end, plan.tile):
         cuda.syncthreads()
-        valid = np.int32(min(end - first, plan.tile))
+        valid = np.uint32(min(end - first, plan.tile))
         load_keys(own_keys, data.keys, first, valid, plan)
-        count = count_tile(own_keys, work, valid, shift, plan)
+        note_digits(digits, own_keys, valid, shift, plan)
+        count = count_tile(digits, work, plan)
         start = sum_before(count, work.sums, plan)
         if t < DIGITS:
-            work.shifts[t] = at[t] - start
-            at[t] += count
+            work.shifts[t] = plan.place(at[t]) - plan.place(start)
+            at[t] += plan.number(count)
         begin_warps(work, start, plan)
-        rank_tile(own_keys, ranks, work, valid, shift, plan)
+        rank_tile(own_keys, digits, ranks, work, plan)
         hold_values(ranks, work, data.values, first, origin, valid, plan, payload)
         cuda.syncthreads()
         store_tile(work, data, valid, shift, plan)
@@ -104,9 +107,9 @@ def begin_chunks(counts, plan: cuda.constexpr):
 def move_digits(keys, result, values, moved, begins, size, place, plan: cuda.constexpr):
     """Sort by the digit of one place; ``begins[digit, chunk]``."""
     work = Work(
-        cuda.shared.array((plan.threads // WARP, DIGITS), np.int32),
-        cuda.shared.array(DIGITS, plan.number),
-        cuda.shared.array(plan.threads // WARP, np.int32),
+        cuda.shared.array((plan.threads // WARP, DIGITS), np.uint32),
+        cuda.shared.array(DIGITS, plan.place),
+        cuda.shared.array(plan.threads // WARP, np.uint32),
         cuda.shared.array(plan.tile, plan.order.key),
         cuda.shared.array(plan.tile_of_values, plan.value),
     )
@@ -129,7 +132,7 @@ def sort_chunk(work, data, at, begin, end, place, plan: cuda.constexpr, payload:
     own = at[t] if t < DIGITS else plan.number(0)
     before = sum_before(own, work.sums, plan)
     if t < DIGITS:
-        at[t] = begin + before
+        at[t] = begin + plan.number(before)
     move_chunk(work, data, at, begin, end, begin, shift, plan, payload)
 
 
@@ -137,9 +140,9 @@ def sort_chunk(work, data, at, begin, end, place, plan: cuda.constexpr, payload:
 def sort_rows(source, keys, other_keys, values, moved, other_values, length, plan: cuda.constexpr):
     """Sort rows of ``length`` keys, a block each: the result is in ``keys`` and ``moved``."""
     work = Work(
-        cuda.shared.array((plan.threads // WARP, DIGITS), np.int32),
-        cuda.shared.array(DIGITS, plan.number),
-        cuda.shared.array(plan.threads // WARP, np.int32),
+        cuda.shared.array((plan.threads // WARP, DIGITS), np.uint32),
+        cuda.shared.array(DIGITS, plan.place),
+        cuda.shared.array(plan.threads // WARP, np.uint32),
         cuda.shared.array(plan.tile, plan.order.key),
         cuda.shared.array(plan.tile_of_values, plan.value),
     )

@@ -23,6 +23,7 @@ from portagpu.primitives.sorts.radix_tiles import (
     count_tile,
     hold_values,
     load_keys,
+    note_digits,
     rank_tile,
     store_tile,
     sum_before,
@@ -101,31 +102,33 @@ def sweep(keys, result, values, moved, begins, tickets, told, place, plan: cuda.
     word, bits = plan.word, 8 * np.dtype(plan.word).itemsize - 2
     of_tile, of_all, mask = 1 << bits, 2 << bits, (1 << bits) - 1
     work = Work(
-        cuda.shared.array((plan.threads // WARP, DIGITS), np.int32),
-        cuda.shared.array(DIGITS, plan.number),
-        cuda.shared.array(plan.threads // WARP, np.int32),
+        cuda.shared.array((plan.threads // WARP, DIGITS), np.uint32),
+        cuda.shared.array(DIGITS, plan.place),
+        cuda.shared.array(plan.threads // WARP, np.uint32),
         cuda.shared.array(plan.tile, plan.order.key),
         cuda.shared.array(plan.tile_of_values, plan.value),
     )
     ticket = cuda.shared.array(1, np.int32)
     own_keys = cuda.local.array(plan.items, plan.order.key)
-    ranks = cuda.local.array(plan.items, np.int32)
+    digits = cuda.local.array(plan.digit_words, np.uint32)
+    ranks = cuda.local.array(plan.items, np.uint32)
     t = cuda.threadIdx.x
     if t == 0:
         ticket[0] = cuda.atomic.add(tickets, place, 1)
     cuda.syncthreads()
     tile = ticket[0]
-    first = plan.number(tile) * plan.tile
-    valid = np.int32(min(plan.number(keys.size) - first, plan.number(plan.tile)))
+    first = plan.place(tile) * plan.tile
+    valid = np.uint32(min(plan.place(keys.size) - first, plan.place(plan.tile)))
     shift = place * WIDTH
     load_keys(own_keys, keys, first, valid, plan)
-    count = count_tile(own_keys, work, valid, shift, plan)
+    note_digits(digits, own_keys, valid, shift, plan)
+    count = count_tile(digits, work, plan)
     if t < DIGITS:  # early, so that others need not wait
         cuda.stwt(told, (place, tile, t), word(of_all if tile == 0 else of_tile) | word(count))
     begin = sum_before(count, work.sums, plan)
     begin_warps(work, begin, plan)
-    rank_tile(own_keys, ranks, work, valid, shift, plan)
-    hold_values(ranks, work, values, first, plan.number(0), valid, plan, plan.payload)
+    rank_tile(own_keys, digits, ranks, work, plan)
+    hold_values(ranks, work, values, first, plan.place(0), valid, plan, plan.payload)
     if t < DIGITS:
         window = cuda.local.array(WINDOW, word)
         before = word(0)
@@ -142,6 +145,6 @@ def sweep(keys, result, values, moved, begins, tickets, told, place, plan: cuda.
                     look = look - 1 if window[k] < word(of_all) else np.int32(-1)
         if tile > 0:
             cuda.stwt(told, (place, tile, t), word(of_all) | (before + word(count)))
-        work.shifts[t] = plan.number(begins[place, t] + before) - begin
+        work.shifts[t] = plan.place(begins[place, t] + before) - plan.place(begin)
     cuda.syncthreads()
     store_tile(work, Moved(keys, result, values, moved), valid, shift, plan)

@@ -23,7 +23,7 @@ class Plan(NamedTuple):
     thread walks through its keys alone.
 
     ``value``: the type of values between passes; ``number``: of places and counts, ``word``: of what blocks tell each
-    other, unsigned, with two bits to spare. ``votes``: whether warps find equal digits by votes.
+    other, unsigned, with two bits to spare.
     """
 
     order: Order
@@ -35,7 +35,6 @@ class Plan(NamedTuple):
     value: Any
     number: Any
     word: Any
-    votes: bool
 
     @property
     def digits(self) -> int:
@@ -51,6 +50,16 @@ class Plan(NamedTuple):
     def tile(self) -> int:
         """Keys of a block at a time."""
         return self.threads * self.items
+
+    @property
+    def digit_words(self) -> int:
+        """Words that hold the digits of a thread's keys of a tile."""
+        return -(-self.items // 4)
+
+    @property
+    def place(self) -> Any:
+        """The unsigned type of the size of ``number``."""
+        return np.dtype(f"u{np.dtype(self.number).name}").type
 
     @property
     def tile_of_values(self) -> int:

@@ -85,6 +85,5 @@ def plan_of(request: Request, threads: int = 0, value: Any = None, **others: Any
         "value": np.int32 if value is None else np.dtype(value).type,
         "number": number_of(request.keys.size),
         "word": np.uint32 if request.length < 2**30 else np.uint64,
-        "votes": caps.warp_instructions,
     }
     return Plan(**{**settings, **others})

@@ -15,6 +15,7 @@ from portagpu.primitives.sorts.radix_tiles import (
     begin_warps,
     count_tile,
     load_keys,
+    note_digits,
     place_in_tile,
     rank_tile,
     sum_before,
@@ -25,25 +26,26 @@ from portagpu.primitives.sorts.radix_tiles import (
 def sort_small_rows(source, result, values, moved, length, plan: cuda.constexpr):
     """Sort rows of ``length`` keys, not more than a tile. ``plan.value``: the type of places in rows."""
     work = Work(
-        cuda.shared.array((plan.threads // WARP, DIGITS), np.int32),
-        cuda.shared.array(1, np.int32),
-        cuda.shared.array(plan.threads // WARP, np.int32),
+        cuda.shared.array((plan.threads // WARP, DIGITS), np.uint32),
+        cuda.shared.array(1, np.uint32),
+        cuda.shared.array(plan.threads // WARP, np.uint32),
         cuda.shared.array(plan.tile, plan.order.key),
         cuda.shared.array(plan.tile_of_values, plan.value),
     )
     keys = cuda.local.array(plan.items, plan.order.key)
     places = cuda.local.array(plan.items, plan.value)
-    ranks = cuda.local.array(plan.items, np.int32)
-    valid = np.int32(length)
+    digits = cuda.local.array(plan.digit_words, np.uint32)
+    ranks = cuda.local.array(plan.items, np.uint32)
+    valid = np.uint32(length)
     for row in range(cuda.blockIdx.x, source.size // length, cuda.gridDim.x):
         begin = plan.number(row) * plan.number(length)
         load_keys(keys, source, begin, valid, plan)
         for item in cuda.unroll(range(plan.items)):
             places[item] = plan.value(place_in_tile(item, plan))
         for place in range(plan.passes):
-            count = count_tile(keys, work, valid, place * WIDTH, plan)
-            begin_warps(work, sum_before(count, work.sums, plan), plan)
-            rank_tile(keys, ranks, work, valid, place * WIDTH, plan)
+            note_digits(digits, keys, valid, place * WIDTH, plan)
+            begin_warps(work, sum_before(count_tile(digits, work, plan), work.sums, plan), plan)
+            rank_tile(keys, digits, ranks, work, plan)
             if plan.payload is not Payload.NONE:
                 for item in cuda.unroll(range(plan.items)):
                     work.values[ranks[item]] = places[item]

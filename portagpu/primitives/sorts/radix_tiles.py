@@ -2,6 +2,9 @@
 
 A tile lies in the block's threads so that a warp has neighbours: its rank in the order of digits, and of places among
 equal ones, is found by votes of warps and counters of shared memory. S. Ashkiani et al., "GPU Multisplit", PPoPP 2016.
+
+What limits these kernels is how many instructions they have for a key: places are unsigned, so that subscripts are used
+as they are, digits are taken from keys once, and of tiles that are full no key is asked whether it is there.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
@@ -21,22 +24,16 @@ ALL = 0xFFFFFFFF
 
 
 @cuda.jit(device=True)
-def place_in_tile(item, plan: cuda.constexpr):
-    """Where a thread's item stands in its block's tile."""
-    t = np.int32(cuda.threadIdx.x)
-    return t // WARP * (WARP * plan.items) + item * WARP + t % WARP
+def first_in_tile(plan: cuda.constexpr):
+    """Where a thread's first item stands in its block's tile; the others follow a warp's width apart."""
+    t = np.uint32(cuda.threadIdx.x)
+    return t // WARP * (WARP * plan.items) + t % WARP
 
 
 @cuda.jit(device=True)
-def equal_digits(digit, plan: cuda.constexpr):
-    """The lanes of the warp that have the same digit, as bits."""
-    if not plan.votes:
-        return np.uint32(cuda.match_any_sync(ALL, digit))
-    peers = np.uint32(ALL)
-    for bit in cuda.unroll(range(WIDTH)):
-        mask = np.int32((digit << (31 - bit)) >> 31)  # all bits where this one is set
-        peers &= ~np.uint32(np.int32(cuda.ballot_sync(ALL, mask)) ^ mask)
-    return peers
+def place_in_tile(item, plan: cuda.constexpr):
+    """Where a thread's item stands in its block's tile."""
+    return first_in_tile(plan) + np.uint32(item * WARP)
 
 
 @cuda.jit(device=True)
@@ -44,7 +41,8 @@ def sum_before(value, sums, plan: cuda.constexpr):
     """The sum of the values of the threads before this one; ``sums``: shared, a number for each warp."""
     t = cuda.threadIdx.x
     lane, warp = t % WARP, t // WARP
-    total = np.int32(value)
+    own = np.uint32(value)
+    total = own
     for step in cuda.unroll(range(5)):
         before = cuda.shfl_up_sync(ALL, total, 1 << step)
         if lane >= 1 << step:
@@ -55,12 +53,12 @@ def sum_before(value, sums, plan: cuda.constexpr):
     for w in cuda.unroll(range(plan.threads // WARP)):
         if w < warp:
             total += sums[w]
-    return total - np.int32(value)
+    return total - own
 
 
 class Work(NamedTuple):
     """Shared memory of a block: (warps, digits) counters, what is added to the places of a digit in a tile, a number
-    for each warp, and a tile's keys and values."""
+    for each warp, and a tile's keys and values. Counters and numbers are uint32, what is added wraps around."""
 
     counters: Any
     shifts: Any
@@ -79,14 +77,41 @@ class Moved(NamedTuple):
 
 
 @cuda.jit(device=True)
-def digit_in_tile(key, item, valid, shift, plan: cuda.constexpr):
-    """An item's digit; what is not among the ``valid`` first keys has the last one."""
-    digit = digit_of(key, shift, plan.order, WIDTH)
-    return digit if place_in_tile(item, plan) < valid else np.int32(DIGITS - 1)
+def load_keys(keys, source, first, valid, plan: cuda.constexpr):
+    """A tile's keys, ``valid`` of them from ``first`` on."""
+    own = first_in_tile(plan)
+    begin = np.uint64(plan.place(first) + own)  # of the size of addresses: items are at constant distances
+    if valid == plan.tile:
+        for item in cuda.unroll(range(plan.items)):
+            keys[item] = source[begin + item * WARP]
+    else:
+        for item in cuda.unroll(range(plan.items)):
+            keys[item] = source[begin + item * WARP] if own + item * WARP < valid else plan.order.key(0)
 
 
 @cuda.jit(device=True)
-def count_tile(keys, work, valid, shift, plan: cuda.constexpr):
+def note_digits(digits, keys, valid, shift, plan: cuda.constexpr):
+    """The digits of a thread's keys, four to a word; what is not among the ``valid`` first keys has the last one."""
+    for word in cuda.unroll(range(plan.digit_words)):
+        noted = np.uint32(0)
+        for k in cuda.unroll(range(min(4, plan.items - 4 * word))):
+            noted |= digit_of(keys[4 * word + k], shift, plan.order, WIDTH) << (8 * k)
+        digits[word] = noted
+    if valid < plan.tile:
+        own = first_in_tile(plan)
+        for item in cuda.unroll(range(plan.items)):
+            if own + item * WARP >= valid:
+                digits[item // 4] |= np.uint32((DIGITS - 1) << (8 * (item % 4)))
+
+
+@cuda.jit(device=True)
+def noted_digit(digits, item: cuda.constexpr):
+    """An item's digit."""
+    return (digits[item // 4] >> (8 * (item % 4))) & (DIGITS - 1)
+
+
+@cuda.jit(device=True)
+def count_tile(digits, work, plan: cuda.constexpr):
     """Count the digits of each warp's keys; gives thread ``d`` how often the tile has digit ``d``."""
     t = cuda.threadIdx.x
     warps = plan.threads // WARP
@@ -94,9 +119,9 @@ def count_tile(keys, work, valid, shift, plan: cuda.constexpr):
         work.counters[i // DIGITS, i % DIGITS] = 0
     cuda.syncthreads()
     for item in cuda.unroll(range(plan.items)):
-        cuda.atomic.add(work.counters, (t // WARP, digit_in_tile(keys[item], item, valid, shift, plan)), 1)
+        cuda.atomic.add(work.counters, (t // WARP, noted_digit(digits, item)), 1)
     cuda.syncthreads()
-    count = np.int32(0)
+    count = np.uint32(0)
     if t < DIGITS:
         for w in cuda.unroll(range(warps)):
             count += work.counters[w, t]
@@ -111,7 +136,7 @@ def begin_warps(work, begin, plan: cuda.constexpr):
     """
     t = cuda.threadIdx.x
     if t < DIGITS:
-        at = np.int32(begin)
+        at = np.uint32(begin)
         for w in cuda.unroll(range(plan.threads // WARP)):
             own = work.counters[w, t]
             work.counters[w, t] = at
@@ -120,53 +145,62 @@ def begin_warps(work, begin, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def rank_tile(keys, ranks, work, valid, shift, plan: cuda.constexpr):
+def rank_tile(keys, digits, ranks, work, plan: cuda.constexpr):
     """Put keys to their places in the tile, in shared memory; ``ranks``: these places, where there are values."""
     warp = cuda.threadIdx.x // WARP
     for item in cuda.unroll(range(plan.items)):
-        digit = digit_in_tile(keys[item], item, valid, shift, plan)
-        peers = equal_digits(digit, plan)
-        before = cuda.popc(peers & cuda.lanemask_lt())
+        digit = noted_digit(digits, item)
+        peers = np.uint32(cuda.match_any_sync(ALL, digit & (DIGITS - 1)))  # known to have few bits
+        before = np.uint32(cuda.popc(peers & cuda.lanemask_lt()))
         at = work.counters[warp, digit]
         work.keys[at + before] = keys[item]
         if plan.payload is not Payload.NONE:
             ranks[item] = at + before
         cuda.syncwarp()
         if before == 0:
-            work.counters[warp, digit] = at + cuda.popc(peers)
+            work.counters[warp, digit] = at + np.uint32(cuda.popc(peers))
         cuda.syncwarp()
-
-
-@cuda.jit(device=True)
-def load_keys(keys, source, first, valid, plan: cuda.constexpr):
-    """A tile's keys, ``valid`` of them from ``first`` on."""
-    for item in cuda.unroll(range(plan.items)):
-        place = place_in_tile(item, plan)
-        keys[item] = source[first + place] if place < valid else plan.order.key(0)
 
 
 @cuda.jit(device=True)
 def hold_values(ranks, work, values, first, origin, valid, plan: cuda.constexpr, payload: cuda.constexpr):
     """Put values to their keys' places in the tile, in shared memory. Places that are values are 0 at ``origin``."""
     if payload is not Payload.NONE:
-        for item in cuda.unroll(range(plan.items)):
-            place = place_in_tile(item, plan)
-            if payload is Payload.INDEX:
-                work.values[ranks[item]] = plan.value(first - origin + place)
-            elif place < valid:
-                work.values[ranks[item]] = values[first + place]
+        own = first_in_tile(plan)
+        begin = np.uint64(plan.place(first) + own)
+        if payload is Payload.INDEX:
+            begin -= np.uint64(origin)
+            for item in cuda.unroll(range(plan.items)):
+                work.values[ranks[item]] = plan.value(begin + item * WARP)
+        elif valid == plan.tile:
+            for item in cuda.unroll(range(plan.items)):
+                work.values[ranks[item]] = values[begin + item * WARP]
+        else:
+            for item in cuda.unroll(range(plan.items)):
+                if own + item * WARP < valid:
+                    work.values[ranks[item]] = values[begin + item * WARP]
+
+
+@cuda.jit(device=True)
+def store_item(work, data, place, shift, plan: cuda.constexpr):
+    """Store what stands at a place of the tile."""
+    key = work.keys[place]
+    target = work.shifts[digit_of(key, shift, plan.order, WIDTH)] + place
+    if plan.writes_keys:
+        data.result[target] = key
+    if plan.payload is not Payload.NONE:
+        data.moved[target] = work.values[place]
 
 
 @cuda.jit(device=True)
 def store_tile(work, data, valid, shift, plan: cuda.constexpr):
     """Store keys and values, neighbours together, where their digits begin. Ends without a barrier."""
-    t = np.int32(cuda.threadIdx.x)
-    for item in cuda.unroll(range(plan.items)):
-        place = t + item * plan.threads
-        if place < valid:
-            key = work.keys[place]
-            target = work.shifts[digit_of(key, shift, plan.order, WIDTH)] + place
-            if plan.writes_keys:
-                data.result[target] = key
-            if plan.payload is not Payload.NONE:
-                data.moved[target] = work.values[place]
+    t = np.uint32(cuda.threadIdx.x)
+    if valid == plan.tile:
+        for item in cuda.unroll(range(plan.items)):
+            store_item(work, data, t + item * plan.threads, shift, plan)
+    else:
+        for item in range(plan.items):
+            place = t + np.uint32(item * plan.threads)
+            if place < valid:
+                store_item(work, data, place, shift, plan)

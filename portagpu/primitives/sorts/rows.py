@@ -10,21 +10,9 @@ import numpy as np
 
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.arrays.creation import as_device_array, is_device_like, to_device
 
 BITS = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
 """Unsigned types as wide as elements, by their bytes."""
-
-
-def device_operand(x: Any) -> DeviceNDArray:
-    """A device array as it is, others' by their interface, and what becomes a host array copied to the device."""
-    if isinstance(x, DeviceNDArray):
-        return x
-    if is_device_like(x):
-        return as_device_array(x)
-    if isinstance(x, np.ndarray | np.generic | list | tuple | int | float | complex):
-        return to_device(np.asarray(x))
-    raise ArgumentTypeError(f"a {type(x).__name__} is no array", hint="pass a device array: cuda.to_device(x)")
 
 
 def checked_axis(axis: Any, ndim: int) -> int:

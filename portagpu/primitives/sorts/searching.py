@@ -13,10 +13,11 @@ from portagpu import cuda
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.primitives.gathers.gather import gathered
 from portagpu.primitives.sorts.ordering import order_of, ordered
-from portagpu.primitives.sorts.rows import as_bits, contiguous, device_operand
+from portagpu.primitives.sorts.rows import as_bits, contiguous
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.kernel_source import launch
+from portagpu.ufuncs.operands import array_of
 
 
 @cuda.jit(device=True)
@@ -67,7 +68,7 @@ def searchsorted(
     """
     if side not in ("left", "right"):
         raise ArgumentTypeError(f"side= is 'left' or 'right', not {side!r}")
-    x1, x2 = device_operand(x1), device_operand(x2)
+    x1, x2 = array_of(x1), array_of(x2)
     if x1.ndim != 1:
         raise ShapeError(f"the sorted array has one axis, not {x1.ndim}", hint="search each row by itself")
     if x1.dtype != x2.dtype:
@@ -87,7 +88,7 @@ def searchsorted(
 
 
 def _checked_sorter(sorter: Any, x1: DeviceNDArray) -> DeviceNDArray:
-    places = device_operand(sorter)
+    places = array_of(sorter)
     if places.shape != x1.shape:
         raise ShapeError(f"sorter= has shape {places.shape}, the array {x1.shape}")
     if places.dtype.kind not in "iu":

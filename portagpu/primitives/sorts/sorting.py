@@ -12,9 +12,10 @@ from portagpu.primitives.sorts.complex_keys import complex_order
 from portagpu.primitives.sorts.ordering import order_of
 from portagpu.primitives.sorts.radix_request import Request
 from portagpu.primitives.sorts.radix_sort import sort_rows
-from portagpu.primitives.sorts.rows import BITS, Rows, checked_axis, device_operand
+from portagpu.primitives.sorts.rows import BITS, Rows, checked_axis
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
+from portagpu.ufuncs.operands import array_of
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stream: Stream | int = 0) -> DeviceNDArray:
@@ -23,7 +24,7 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stream: Stream 
     NaN and NaT come last, first where the order is descending; complex numbers are ordered as NumPy orders them. Raises
     `ShapeError` for an axis that the array does not have, `DTypeError` for elements without order.
     """
-    x = device_operand(x)
+    x = array_of(x)
     rows = Rows(x, checked_axis(axis, x.ndim))
     with x.context.unsettled:
         if x.dtype.kind == "c":
@@ -38,7 +39,7 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stream: Stream 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stream: Stream | int = 0) -> DeviceNDArray:
     """The places, int64, of an array's elements in their order along an axis; see `sort`."""
-    x = device_operand(x)
+    x = array_of(x)
     rows = Rows(x, checked_axis(axis, x.ndim))
     with x.context.unsettled:
         if x.dtype.kind == "c":
@@ -63,8 +64,8 @@ def sort_by_key(
 
     Raises `ShapeError` for arrays of another shape, `ArgumentTypeError` for arrays of other contexts.
     """
-    keys = device_operand(keys)
-    arrays = [device_operand(value) for value in values]
+    keys = array_of(keys)
+    arrays = [array_of(value) for value in values]
     for array in arrays:
         if array.shape != keys.shape:
             raise ShapeError(f"keys have shape {keys.shape}, values {array.shape}")

@@ -12,15 +12,16 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.primitives.selections.compaction import Compaction
 from portagpu.primitives.sorts.ordering import Order, order_of, ordered
 from portagpu.primitives.sorts.radix_plan import DIGITS, WIDTH
 from portagpu.primitives.sorts.radix_request import Request, has_tiles
 from portagpu.primitives.sorts.radix_sort import sort_rows
-from portagpu.primitives.sorts.rows import Rows, checked_axis, device_operand
-from portagpu.primitives.sorts.taken import Counted, Selection
+from portagpu.primitives.sorts.rows import Rows, checked_axis
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.kernel_source import launch
+from portagpu.ufuncs.operands import array_of
 
 _LONG = 2**15  # elements of a row from which a threshold is looked for
 _SHARE = 8  # elements of a row for each that is wanted, at least
@@ -90,27 +91,12 @@ def choose_digit(state, counts, shift):
         counts[k] = 0
 
 
-class Candidates(NamedTuple):
-    """Elements, the threshold's state, and where elements and their places go."""
-
-    keys: Any
-    state: Any
-    found: Any
-    places: Any
-
-
-@cuda.jit(device=True)
-def is_candidate(data, i, order: cuda.constexpr):
-    """Whether an element does not come behind the threshold."""
-    return ordered(data.keys[i], order) <= order.key(data.state[0])
-
-
-@cuda.jit(device=True)
-def store_candidate(data, i, place, is_taken, order: cuda.constexpr):
-    """Keep an element and its place."""
-    if is_taken:
-        data.found[place] = data.keys[i]
-        data.places[place] = i
+@cuda.jit
+def mark_candidates(keys, state, flags, order: cuda.constexpr):
+    """``flags[i]``: whether an element does not come behind the threshold."""
+    i = cuda.grid(1)
+    if i < keys.size:
+        flags[i] = ordered(keys[i], order) <= order.key(state[0])
 
 
 @cuda.jit
@@ -129,7 +115,7 @@ def top_k(
     Of equal elements the first ones are taken. NaN is larger than all numbers. Raises `ShapeError` for more elements
     than there are, `DTypeError` for elements without order, which complex numbers are here.
     """
-    x = device_operand(x)
+    x = array_of(x)
     try:
         wanted = operator.index(k)
     except TypeError as error:
@@ -169,12 +155,11 @@ def _selected(keys: DeviceNDArray, wanted: int, order: Order, stream: Any) -> tu
     for shift in range(order.bits - WIDTH, -1, -WIDTH):
         count_candidates[blocks, plan.threads, stream](keys, state, counts, shift, plan)
         choose_digit[1, 1, stream](state, counts, shift)
-    data = Candidates(keys, state, keys, state)
-    counted = Counted(context, data, keys.size, Selection(is_candidate, store_candidate, order), stream)
-    found = device_array(counted.total, keys.dtype, context=context)
-    places = device_array(counted.total, np.int64, context=context)
-    counted.store(data._replace(found=found, places=places))
-    request = Request(keys=found, length=counted.total, order=order, values=places.view(np.uint64), stream=stream)
+    flags = device_array(keys.size, np.bool_, context=context)
+    launch(mark_candidates, keys.size, None, stream, (keys, state, flags, order), context)
+    candidates = Compaction(flags, stream)
+    found, places = candidates.values(keys), candidates.numbers()
+    request = Request(keys=found, length=found.size, order=order, values=places.view(np.uint64), stream=stream)
     moved = sort_rows(request)
     assert moved.keys is not None and moved.moved is not None
     return moved.keys[:wanted].copy(), moved.moved.view(np.int64)[:wanted].copy()

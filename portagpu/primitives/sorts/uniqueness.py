@@ -11,15 +11,18 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.primitives.gathers.gather import gathered
+from portagpu.primitives.scans.scanning import inclusive_scan
+from portagpu.primitives.selections.compaction import Compaction
+from portagpu.primitives.selections.run_lengths import lengths_between
 from portagpu.primitives.sorts.complex_keys import complex_order
 from portagpu.primitives.sorts.ordering import Kind, Order, order_of, ordered
 from portagpu.primitives.sorts.radix_request import Request
 from portagpu.primitives.sorts.radix_sort import sort_rows
-from portagpu.primitives.sorts.rows import as_bits, contiguous, device_operand
-from portagpu.primitives.sorts.taken import Counted, Selection
+from portagpu.primitives.sorts.rows import as_bits, contiguous
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.kernel_source import launch
+from portagpu.ufuncs.operands import array_of
 
 
 class Unique(NamedTuple):
@@ -32,24 +35,10 @@ class Unique(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """How elements are compared (None: as complex numbers), and what is wanted of them."""
+    """How elements are compared (None: as complex numbers)."""
 
     order: Order | None
     equal_nan: bool
-    indices: bool
-    inverse: bool
-    counts: bool
-
-
-class Found(NamedTuple):
-    """What kernels read and write: sorted elements with their places, and results."""
-
-    elements: Any
-    places: Any
-    values: Any
-    indices: Any
-    inverse: Any
-    begins: Any
 
 
 @cuda.jit(device=True)
@@ -64,39 +53,28 @@ def is_nan(x, facts: cuda.constexpr):
     return False
 
 
-@cuda.jit(device=True)
-def is_first(data, i, facts: cuda.constexpr):
-    """Whether a sorted element differs from the one before it."""
-    if i == 0:
-        return True
-    x, before = data.elements[i], data.elements[i - 1]
-    if is_nan(x, facts):
-        return not (facts.equal_nan and is_nan(before, facts))
-    if facts.order is None:
-        return x.real != before.real or x.imag != before.imag
-    return ordered(x, facts.order) != ordered(before, facts.order)
-
-
-@cuda.jit(device=True)
-def store(data, i, place, is_taken, facts: cuda.constexpr):
-    """Store a different element, and which one each element is."""
-    if is_taken:
-        data.values[place] = data.elements[i]
-        if facts.indices:
-            data.indices[place] = data.places[i]
-        if facts.counts:
-            data.begins[place] = i
-    if facts.inverse:
-        data.inverse[data.places[i]] = place if is_taken else place - 1
+@cuda.jit
+def mark_first(elements, flags, facts: cuda.constexpr):
+    """``flags[i]``: whether a sorted element differs from the one before it."""
+    i = cuda.grid(1)
+    if i < elements.size:
+        x, before = elements[i], elements[max(i - 1, 0)]
+        if i == 0:
+            flags[i] = True
+        elif is_nan(x, facts):
+            flags[i] = not (facts.equal_nan and is_nan(before, facts))
+        elif facts.order is None:
+            flags[i] = x.real != before.real or x.imag != before.imag
+        else:
+            flags[i] = ordered(x, facts.order) != ordered(before, facts.order)
 
 
 @cuda.jit
-def counts_kernel(begins, counts, size):
-    """How many elements there are from where a value begins to where the next one does."""
+def store_ranks(places, ranks, inverse):
+    """``ranks``, counted from 1, of sorted elements go to where these came from."""
     i = cuda.grid(1)
-    if i < counts.size:
-        end = begins[i + 1] if i + 1 < counts.size else size
-        counts[i] = end - begins[i]
+    if i < places.size:
+        inverse[places[i]] = ranks[i] - 1
 
 
 def unique(
@@ -114,52 +92,46 @@ def unique(
     With ``equal_nan`` all NaN are one element. The host waits for the number of elements. Raises `DTypeError` for
     elements without order.
     """
-    x = device_operand(x)
-    facts = Facts(None if x.dtype.kind == "c" else order_of(x.dtype), bool(equal_nan), indices, inverse, counts)
+    x = array_of(x)
+    facts = Facts(None if x.dtype.kind == "c" else order_of(x.dtype), bool(equal_nan))
     laid = contiguous(x)
     context = x.context
     with context.unsettled:
-        elements, places = _sorted(laid, facts, stream)
-        kind, size = elements.dtype, elements.size
-        inverses = device_array(x.shape, np.int64, context=context) if inverse else None
-        spare = elements
-        empty = Found(elements, spare if places is None else places, spare, spare, spare, spare)
-        counted = Counted(context, empty, size, Selection(is_first, store, facts), stream) if size else None
-        total = 0 if counted is None else counted.total
-        values = device_array(total, kind, context=context)
-        first = device_array(total, np.int64, context=context) if indices else None
-        begins = device_array(total, np.int64, context=context) if counts else None
-        if counted is not None:
-            counted.store(
-                empty._replace(
-                    values=values,
-                    indices=spare if first is None else first,
-                    inverse=spare if inverses is None else inverses.reshape(-1),
-                    begins=spare if begins is None else begins,
-                )
-            )
-        often = None
-        if begins is not None:
-            often = device_array(total, np.int64, context=context)
-            if total:
-                launch(counts_kernel, total, None, stream, (begins, often, size), context)
-        return Unique(values if kind == x.dtype else values.view(x.dtype), first, inverses, often)
+        elements, places = _sorted(laid, facts, indices or inverse, stream)
+        flags = device_array(elements.size, np.bool_, context=context)
+        if elements.size:
+            launch(mark_first, elements.size, None, stream, (elements, flags, facts), context)
+        firsts = Compaction(flags, stream)
+        values = firsts.values(elements)
+        return Unique(
+            values if values.dtype == x.dtype else values.view(x.dtype),
+            firsts.values(places) if indices else None,
+            _inverse(flags, places, x.shape, stream) if inverse else None,
+            lengths_between(firsts.numbers(), elements.size, stream) if counts else None,
+        )
 
 
-def _sorted(x: DeviceNDArray, facts: Facts, stream: Any) -> tuple[DeviceNDArray, DeviceNDArray | None]:
-    """Sorted elements, as unsigned integers or complex numbers, and their places where these are asked for."""
+def _inverse(flags: DeviceNDArray, places: DeviceNDArray, shape: tuple[int, ...], stream: Any) -> DeviceNDArray:
+    """Which of the different elements each one is: how many began up to its place among the sorted ones."""
+    ranks = inclusive_scan(flags, dtype=np.int32 if flags.size < 2**31 else np.int64, stream=stream)
+    inverse = device_array(flags.size, np.int64, context=flags.context)
+    if flags.size:
+        launch(store_ranks, flags.size, None, stream, (places, ranks, inverse), flags.context)
+    return inverse.reshape(shape)
+
+
+def _sorted(x: DeviceNDArray, facts: Facts, indexed: bool, stream: Any) -> tuple[DeviceNDArray, DeviceNDArray]:
+    """Sorted elements, as unsigned integers or complex numbers, and where each was; no places unless ``indexed``."""
     flat = x.reshape(-1)
+    none = device_array(0, np.int64, context=x.context)
     if facts.order is None:
         if not x.size:
-            return flat, None
+            return flat, none
         places = complex_order(x, x.size, False, stream)
         return gathered(flat, places, x.size, x.size, stream), places
     bits = as_bits(flat)
     if not x.size:
-        return bits, None
-    request = Request(
-        keys=bits, length=x.size, order=facts.order, indexed=facts.indices or facts.inverse, stream=stream
-    )
-    found = sort_rows(request)
+        return bits, none
+    found = sort_rows(Request(keys=bits, length=x.size, order=facts.order, indexed=indexed, stream=stream))
     assert found.keys is not None
-    return found.keys, found.moved
+    return found.keys, none if found.moved is None else found.moved

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from portagpu.backends.registry import foreign
-from portagpu.errors import ArgumentTypeError, ClosedError, DTypeError, NotContiguousError, ShapeError
+from portagpu.errors import ClosedError, DTypeError, NotContiguousError, ShapeError
 from portagpu.runtime.arrays import views
-from portagpu.runtime.arrays.checks import check_stream, check_target, host_array, writable_view
+from portagpu.runtime.arrays.checks import check_stream, check_target, check_writable, host_array, writable_view
 from portagpu.runtime.arrays.copies import copy_elements, copy_strided, download, upload
 from portagpu.runtime.arrays.foreign import is_foreign
 from portagpu.runtime.arrays.items import ArrayItems
@@ -31,7 +31,7 @@ from portagpu.runtime.arrays.layout import (
 )
 from portagpu.runtime.arrays.methods import ArrayElements
 from portagpu.runtime.arrays.operators import ArrayOperators
-from portagpu.runtime.arrays.overlap import may_overlap
+from portagpu.runtime.arrays.overlap import may_overlap, note_shown
 from portagpu.runtime.arrays.reduction_methods import ArrayReductions
 from portagpu.runtime.execution.context import Context, context_of
 from portagpu.runtime.execution.cuda_members import ArrayNames
@@ -363,8 +363,7 @@ class DeviceNDArray(ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, 
         With a stream other than 0 the copy is asynchronous: synchronise the stream before changing ``ary``.
         """
         where = self._stream(stream)
-        if self.readonly:
-            raise ArgumentTypeError("the array is read-only")
+        check_writable(self)
         if isinstance(ary, DeviceNDArray):
             if ary.dtype != self.dtype:
                 raise DTypeError(f"cannot copy {ary.dtype} to {self.dtype}")
@@ -401,16 +400,25 @@ class DeviceNDArray(ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, 
 
     def _interface(self, name: str) -> Any:
         """What an interface of the back end's says of this array."""
-        self.context.stop_pooling()  # as below
-        self.context.shown.add(self.allocation_key)
+        self._show()
         return self.context.backend.interface(name, self._stream(0).queue, self)
 
     def to_pyopencl(self, queue: Any = None) -> Any:
-        """A `pyopencl.array.Array` of the same memory, whose methods use ``queue``: PyOpenCL's, or a stream."""
+        """A `pyopencl.array.Array` of the same memory, whose methods use ``queue``: PyOpenCL's, or a stream.
+
+        That queue goes on after what the array's own stream has got; without one it is that stream's.
+        """
+        self._show()
+        own, stream = self._stream(0), self._stream(0 if queue is None else queue)
+        if stream is not own:
+            stream.wait_stream(own)
+        return self.context.backend.library_array(queue if isinstance(queue, foreign.queues) else stream.queue, self)
+
+    def _show(self) -> None:
+        """Note that another library gets the memory: what is put off may read it, and is computed before."""
         self.context.stop_pooling()  # it may be given back while queues that nobody here knows still work on it
-        self.context.shown.add(self.allocation_key)
-        where = queue if isinstance(queue, foreign.queues) else self._stream(0 if queue is None else queue).queue
-        return self.context.backend.library_array(where, self)
+        note_shown(self)
+        self.context.unsettled.settle()
 
 
 class DeviceRecord(DeviceNDArray):

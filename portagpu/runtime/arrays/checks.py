@@ -9,6 +9,7 @@ import numpy as np
 from portagpu.backends.registry import foreign
 from portagpu.errors import ArgumentTypeError, DTypeError, LaunchConfigError, PortaGPUError, ShapeError
 from portagpu.runtime.arrays.foreign import is_foreign, shared_view
+from portagpu.runtime.arrays.view import View
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import as_stream
 
@@ -17,6 +18,12 @@ def check_stream(stream: Any, context: Context) -> None:
     """Raise `ArgumentTypeError` for what is no stream, without wrapping queues."""
     if not isinstance(stream, foreign.queues):
         as_stream(stream, context)
+
+
+def check_writable(array: View) -> None:
+    """Raise `ArgumentTypeError` for an array that nothing may be written to."""
+    if array.readonly:
+        raise ArgumentTypeError("the array is read-only", hint="write to a copy: x.copy()")
 
 
 def count(value: Any, rule: str) -> int:

@@ -19,6 +19,8 @@ from portagpu.runtime.execution.recorder import Copy, active
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.build import build
 
+_BY_KERNEL = 2**20  # bytes for which all cores of a CPU are worth a launch
+
 
 def copy_elements(source: CopiedView, target: CopiedView, stream: Stream) -> None:
     """As `copy_strided`; from another device through the host, and complete on return."""
@@ -42,7 +44,8 @@ def copy_strided(source: View, target: View, stream: Stream) -> None:
     if source.context is not context or stream.context is not context:  # drivers crash on another context's buffers
         raise ArgumentTypeError("cannot copy between contexts", hint="go through the host: x.copy_to_host()")
     driver = context.driver
-    if source.layout == target.layout and source.layout != "A":
+    by_kernel = target.nbytes >= _BY_KERNEL and driver.copies_by_one_core
+    if source.layout == target.layout and source.layout != "A" and not by_kernel:
         facts = {"nbytes": target.nbytes, "target_offset": target.offset, "source_offset": source.offset}
         copy: Callable[[Any, Any, Any], Any] = partial(driver.copy, **facts)
     else:
@@ -80,6 +83,12 @@ def users_of(arrays: Iterable[View]) -> tuple[Stream, ...]:
     """The streams of the queues that other libraries' arrays among these have, in their order."""
     found = (a.stream for a in arrays if isinstance(a.base, foreign.arrays))
     return tuple(dict.fromkeys(stream for stream in found if stream))
+
+
+def streams_beside(stream: Stream, arrays: Iterable[View]) -> tuple[Stream, ...]:
+    """The streams that arrays have of their own, other than one: it waits for these, and these wait for it then."""
+    found = {a.stream: None for a in arrays if a.stream and a.stream is not stream}
+    return tuple(found)
 
 
 @contextmanager

@@ -7,15 +7,16 @@ from typing import Any, Literal
 import numpy as np
 
 from portagpu.backends.handles import Memory
-from portagpu.backends.registry import described, foreign, room_at
+from portagpu.backends.registry import described, foreign, of_dlpack, room_at
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, ShapeError
 from portagpu.runtime.arrays import numpy_dispatch
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.checks import host_array
 from portagpu.runtime.arrays.cuda_array_interface import described_by, has_interface, parsed
-from portagpu.runtime.arrays.foreign import is_foreign, shared_view
+from portagpu.runtime.arrays.dlpack import HOST_KINDS, shares_with_host
+from portagpu.runtime.arrays.foreign import dlpack_kind, is_foreign, shared_view
 from portagpu.runtime.arrays.foreign_views import foreign_view, view_of_parts
-from portagpu.runtime.arrays.host_memory import adopt_host
+from portagpu.runtime.arrays.host_memory import adopt_host, is_shareable
 from portagpu.runtime.arrays.layout import checked_dtype, checked_shape, extent_of, strides_like, strides_of
 from portagpu.runtime.arrays.overlap import unknown_key
 from portagpu.runtime.execution.context import Context, current_context
@@ -54,17 +55,17 @@ def to_device(
 
     Raises `DTypeError` for dtypes that no device has, `ShapeError` where ``to`` has another shape, `OutOfMemoryError`.
     """
-    if isinstance(obj, DeviceNDArray) and to is None:
-        return obj
     if to is not None:
         if not isinstance(to, DeviceNDArray):
             raise ArgumentTypeError(
                 f"to= is a device array, not {type(to).__name__}", hint="make one with cuda.device_array_like(x)"
             )
-        to.copy_to_device(as_device_array(obj) if is_device_like(obj) else obj, stream)
+        there = operand_array(obj)
+        to.copy_to_device(obj if there is None else there, stream)
         return to
-    if is_device_like(obj):
-        return as_device_array(obj)
+    there = operand_array(obj)
+    if there is not None:
+        return there
     host = host_array(obj)
     strides = None if host.size else host.strides  # nothing lies there, and they are what the program gave
     order = order_of(host)
@@ -130,6 +131,52 @@ def as_device_array(
         f"{type(obj).__name__} cannot be wrapped as a device array",
         hint="pass a pyopencl.array.Array, or a pyopencl.Buffer with dtype=",
     )
+
+
+def from_dlpack(obj: Any, *, context: Context | None = None, copy: bool | None = None) -> DeviceNDArray:
+    """A device array of what has ``__dlpack__``; of host memory in ``context``, or the current one.
+
+    It shares the memory where the device uses it, else, unless ``copy`` is False, it is a copy. Raises
+    `MemoryNotSharedError`, and `ArgumentTypeError` for what has no ``__dlpack__``.
+    """
+    if isinstance(obj, DeviceNDArray):
+        return obj
+    if isinstance(obj, foreign.arrays):
+        return as_device_array(obj)
+    if not hasattr(obj, "__dlpack__") or not hasattr(obj, "__dlpack_device__"):
+        raise ArgumentTypeError(f"{type(obj).__name__} has no __dlpack__", hint="use cuda.to_device(np.asarray(x))")
+    try:
+        backend = of_dlpack(dlpack_kind(obj, "the array"))
+        if backend is not None:
+            return as_device_array(backend.from_dlpack(obj))
+        host = shared_view(obj, "the array")
+    except ArgumentTypeError as error:
+        raise MemoryNotSharedError(error.message, hint=error.hint) from None
+    where = context or current_context()
+    if not host.size and copy is False:  # no memory, which nobody could tell from shared one
+        return to_device(host, context=where)
+    if copy is not True and host.size and shares_with_host(where.capabilities) and is_shareable(host):
+        return adopt_host(where, host)
+    if copy is False:
+        raise MemoryNotSharedError(
+            f"memory of the host becomes an array of {where.device.name} only by a copy",
+            hint="leave copy=False away",
+        )
+    return to_device(host, context=where)
+
+
+def operand_array(obj: Any) -> DeviceNDArray | None:
+    """A device array of a device's memory that an operand of any library has, without a copy; None for other operands.
+
+    Raises `ArgumentTypeError`, or `MemoryNotSharedError`, for memory of a device that kernels cannot use.
+    """
+    if isinstance(obj, DeviceNDArray):
+        return obj
+    if is_device_like(obj):
+        return as_device_array(obj)
+    if is_foreign(obj) and dlpack_kind(obj, "the array") not in HOST_KINDS:
+        return from_dlpack(obj)
+    return None
 
 
 def from_interface(desc: Any, owner: Any = None, *, sync: bool = True) -> DeviceNDArray:

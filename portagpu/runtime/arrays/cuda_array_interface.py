@@ -21,6 +21,7 @@ import numpy as np
 
 from portagpu.errors import ArgumentTypeError, MaskedArrayError, MemoryNotSharedError, OutOfMemoryError
 from portagpu.runtime.arrays.layout import strides_of
+from portagpu.runtime.arrays.overlap import note_shown
 
 VERSION = 3
 NAME = "__cuda_array_interface__"
@@ -44,7 +45,8 @@ def address(array: Any) -> int:
         return 0
     pointer = array.context.driver.pointer(array.buffer)
     if pointer is not None:
-        array.context.shown.add(array.allocation_key)
+        note_shown(array)
+        array.context.unsettled.settle()  # what others write there may be read by what is put off
         return int(pointer) + int(array.offset)
     key = array.allocation_key
     offset = int(array.offset)

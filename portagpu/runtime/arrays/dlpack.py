@@ -10,7 +10,7 @@ import numpy as np
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.dtypes import BFLOAT16
 from portagpu.errors import MemoryNotSharedError
-from portagpu.runtime.arrays.overlap import note_export
+from portagpu.runtime.arrays.overlap import note_export, note_shown
 from portagpu.runtime.arrays.view import View
 from portagpu.runtime.execution.stream import enqueuing
 
@@ -43,6 +43,7 @@ def _shared(array: View, consumer: int | None) -> tuple[int, int] | None:
     context = array.context
     if not context.driver.shares_addresses:
         return None
+    context.unsettled.settle()
     found: tuple[int, int] | None = context.driver.share(context.default_stream.ready(), consumer)
     return found
 
@@ -88,7 +89,8 @@ def host_view(array: View) -> np.ndarray[Any, Any]:
     )
     result.flags.writeable = not array.readonly
     note_export(array.allocation_key, mapped, begin)
-    array.context.shown.add(array.allocation_key)
+    array.context.share_with_host(mapped)
+    note_shown(array)
     return result
 
 
@@ -136,10 +138,13 @@ def exported(array: View, options: dict[str, Any]) -> Any:
     if device is not None:
         return _exported_address(array, device, options)
     host = host_view(array)
-    if array.dtype.name != BFLOAT16.name:
-        return host.__dlpack__(**options)
-    capsule: Any = host.view(np.uint16).__dlpack__(**options)
-    _tensor(capsule).code = _BFLOAT
+    is_bfloat16 = array.dtype.name == BFLOAT16.name
+    try:
+        capsule: Any = (host.view(np.uint16) if is_bfloat16 else host).__dlpack__(**options)
+    except BufferError as error:  # read-only memory, of which older versions know nothing, or dates
+        raise MemoryNotSharedError(f"this array of {array.dtype}: {error}", hint="share a copy: x.copy()") from None
+    if is_bfloat16:
+        _tensor(capsule).code = _BFLOAT
     return capsule
 
 
@@ -149,7 +154,7 @@ def _exported_address(array: View, device: tuple[int, int], options: dict[str, A
         raise MemoryNotSharedError("DLPack has no records", hint="share one field: x['name']")
     if options.get("dl_device") not in (None, device) or options.get("copy"):
         raise BufferError("a device array shares its own memory, without a copy, and no other")
-    array.context.shown.add(array.allocation_key)
+    note_shown(array)
     claimed = np.asarray(_Addressed(array))
     capsule: Any = claimed.__dlpack__(max_version=options.get("max_version"))
     tensor = _tensor(capsule)

@@ -29,17 +29,27 @@ def is_foreign(value: Any) -> bool:
     )
 
 
+def dlpack_kind(value: Any, what: str) -> int:
+    """DLPack's code of where the memory of another library's array is. Raises `ArgumentTypeError` where it has none."""
+    try:
+        return int(value.__dlpack_device__()[0])
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise ArgumentTypeError(
+            f"{_named(value, what)} has no memory: {error}", hint="pass an array with elements"
+        ) from None
+
+
+def _named(value: Any, what: str) -> str:
+    return f"{what}, a {type(value).__module__.partition('.')[0]}.{type(value).__name__},"
+
+
 def shared_view(value: Any, what: str) -> np.ndarray[Any, Any]:
     """The memory of another library's array, read-only where that is. ``what`` names it in errors.
 
     Raises `ArgumentTypeError` for memory of a device, and for arrays that are more than memory.
     """
-    shown = f"{what}, a {type(value).__module__.partition('.')[0]}.{type(value).__name__},"
-    try:
-        kind = value.__dlpack_device__()[0]
-    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
-        raise ArgumentTypeError(f"{shown} has no memory: {error}", hint="pass an array with elements") from None
-    if kind not in HOST_KINDS:
+    shown = _named(value, what)
+    if dlpack_kind(value, what) not in HOST_KINDS:
         raise ArgumentTypeError(
             f"{shown} is in the memory of a device, which kernels cannot use here",
             hint="copy it to the host first, as x.cpu() or x.get() does",

@@ -11,7 +11,7 @@ from typing import Any
 
 from portagpu.backends.foreign import ForeignArray
 from portagpu.backends.registry import identity, owner_of, parts_of
-from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.factory import facts_of, with_facts
 from portagpu.runtime.arrays.overlap import unknown_key
 from portagpu.runtime.execution.context import Context
@@ -35,6 +35,8 @@ def view_of_parts(parts: ForeignArray, base: Any, *, readonly: bool = False) -> 
     """An array of ours of what another library's array, ``base``, consists of."""
     stream = None if parts.queue is None else _stream_of(parts.queue)
     context: Any = Context.wrap(base) if stream is None else stream.context
+    if parts.buffer is None:  # PyOpenCL's for arrays without elements
+        return device_array(parts.shape, parts.dtype, context=context)
     made = with_facts(_facts(context, parts, readonly or parts.readonly, own=False))
     made._buffer, made.base, made.stream = parts.buffer, base, stream or 0
     made.token = None  # its memory may change hands unseen

@@ -175,6 +175,7 @@ def adopt_host(context: Context, host: np.ndarray[Any, Any]) -> DeviceNDArray:
     weakref.finalize(view, context.keep, host).atexit = False
     shared = share_host(context, view)
     context.driver.keep_with(shared.buffer, view)  # other libraries' arrays of this memory outlive ours
+    context.share_with_host(view)
     return shared
 
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from portagpu.backends.registry import foreign
-from portagpu.errors import ArgumentTypeError
 from portagpu.runtime.arrays import numpy_dispatch
-from portagpu.runtime.arrays.checks import assignable, host_array
+from portagpu.runtime.arrays.checks import assignable, check_writable, host_array
 from portagpu.runtime.arrays.copies import copy_elements, fill_bytes
+from portagpu.runtime.arrays.cuda_array_interface import has_interface
+from portagpu.runtime.arrays.dlpack import HOST_KINDS
 from portagpu.runtime.arrays.element_reads import note_element
+from portagpu.runtime.arrays.foreign import dlpack_kind, is_foreign
 from portagpu.runtime.arrays.overlap import shares_elements
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.recorder import active
@@ -38,6 +40,15 @@ def gathers(key: Any) -> bool:
         if getattr(item, "ndim", 0) or getattr(getattr(item, "dtype", None), "kind", "") == "b":
             return True
     return False
+
+
+def _is_elsewhere(value: Any) -> bool:
+    """Whether a value is an array of another library's in memory of a device."""
+    if type(value) in _VALUES or isinstance(value, np.ndarray):
+        return False
+    if isinstance(value, foreign.arrays) or has_interface(value):
+        return True
+    return is_foreign(value) and dlpack_kind(value, "the value") not in HOST_KINDS
 
 
 def _has_dots(key: Any) -> bool:
@@ -91,7 +102,7 @@ class ArrayItems:
             self.setitem(key, value)
         elif gathers(key):
             numpy_dispatch.call("setitem", self, key, value)
-        elif isinstance(value, foreign.arrays):
+        elif _is_elsewhere(value):
             self.setitem(key, value)
         elif self.stream:  # nobody waits for it, so what the program may change meanwhile is copied first
             self.setitem(key, value if isinstance(value, _VALUES) else np.array(host_array(value)))
@@ -125,11 +136,10 @@ class ArrayItems:
     def _set(self, key: Any, value: Any, stream: Stream | int) -> bool:
         """Assign; whether memory of the host's is read, which must not change before the stream has done it."""
         target = self._view(key)
-        if self.readonly:
-            raise ArgumentTypeError("the array is read-only")
+        check_writable(target)
         where = self._stream(stream)
         is_here = where is self.context.default_stream and target.dtype.kind in "biufc"
-        if isinstance(value, foreign.arrays):  # in memory of the device's
+        if _is_elsewhere(value):
             numpy_dispatch.call("assign", target, value)
             return False
         if not isinstance(value, ArrayItems):

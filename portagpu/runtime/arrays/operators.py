@@ -148,8 +148,16 @@ class ArrayOperators:
         host = self.copy_to_host()
         return host if dtype is None else host.astype(dtype)
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
         """The same memory for other libraries, on CPUs and on the back end `cuda`, else `MemoryNotSharedError`."""
+        options = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
         return exported(self, options)  # type: ignore[arg-type]
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -49,6 +49,19 @@ def note_export(key: int, mapped: Any, begin: int) -> None:
     weakref.finalize(mapped, _forget_export, key).atexit = False
 
 
+def note_shown(found: View) -> None:
+    """Note that another library knows an array's memory: expressions do not wait with reading it.
+
+    It is forgotten with the array that all views have as their base: no other has the allocation's key.
+    """
+    key, shown = found.allocation_key, found.context.shown
+    root: Any = found
+    while hasattr(root.base, "allocation_key"):
+        root = root.base
+    if key not in shown:
+        shown[key] = weakref.ref(root, lambda _: shown.pop(key, None))
+
+
 def _forget_export(key: int) -> None:
     begin, count = _exported[key]
     if count > 1:

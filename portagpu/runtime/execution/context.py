@@ -13,6 +13,7 @@ import atexit
 import contextlib
 import itertools
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
@@ -77,7 +78,8 @@ class Context(ContextNames):
         self.lost = False
         self.prints = False  # a kernel that prints was launched
         self.unsettled = Unsettled()
-        self.shown: set[int] = set()  # allocation keys of arrays whose memory other libraries were shown
+        self.shown: dict[int, Any] = {}  # allocation keys of memory that other libraries know, while arrays have it
+        self.host_shares: set[object] = set()  # one for each memory that the host shares; see `share_with_host`
         self.index_faults: Any = None  # the array that kernels set for subscripts out of bounds
         self.lent: dict[Any, Any] = {}  # device arrays of memory that others lend, by how it lies
         self.expression_launches: dict[Any, Any] = {}  # that are ready, by what leads to them
@@ -250,6 +252,15 @@ class Context(ContextNames):
                 return self._pool.allocate(nbytes)
         except self.backend.errors as error:
             raise self.translated(error) from error
+
+    def share_with_host(self, memory: Any) -> None:
+        """Note that arrays of the host share memory, as long as ``memory`` lives, an object of Python's.
+
+        Nobody tells when these are used: what is enqueued in the default stream is done when the call returns.
+        """
+        share = object()
+        self.host_shares.add(share)
+        weakref.finalize(memory, self.host_shares.discard, share).atexit = False
 
     @property
     def deallocations(self) -> Deallocations:

@@ -51,6 +51,7 @@ class StreamContext(Protocol):
     ordered: bool
     prints: bool
     unsettled: Unsettled
+    host_shares: set[object]
     streams: WeakRegistry[Stream]
     timelines: list[Timeline]
     kept: RetainedMemory
@@ -430,8 +431,13 @@ class enqueuing:
         timeline.used = next(_uses)
         if timeline.queue is not self._queue and self._queue is not None:
             stream._follow(self._queue)
-        if error is not None and isinstance(error, stream.context.backend.errors):
-            raise stream.context.translated(error) from error
+        context = stream.context
+        if error is not None:
+            if isinstance(error, context.backend.errors):
+                raise context.translated(error) from error
+        elif context.host_shares and stream is context.default_stream and active.recorder is None:
+            with translate_errors(context):  # the host reads and writes some of the memory when the call returns
+                self._queue.finish()
 
 
 def as_stream(value: Any, context: StreamContext) -> Stream:

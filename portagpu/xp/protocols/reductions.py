@@ -12,6 +12,7 @@ from portagpu.expressions.node import Node
 from portagpu.expressions.operations import operation
 from portagpu.expressions.reductions import accumulations, functions
 from portagpu.runtime.arrays.numpy_dispatch import register
+from portagpu.ufuncs.operands import array_of
 
 _REDUCING = frozenset({"axis", "dtype", "out", "keepdims", "initial", "where"})
 _UFUNCS = {
@@ -100,7 +101,7 @@ def _without_nan(ufunc: np.ufunc) -> Any:
 
 def _replaced(a: Any, value: Any) -> Any:
     """An array with a number in place of each NaN."""
-    x = functions.array_of(a)
+    x = array_of(a)
     if x.dtype.kind not in "fc":
         return x
     (element,), (kind,), shape, context = taken((x,))
@@ -111,7 +112,7 @@ def _replaced(a: Any, value: Any) -> Any:
 
 
 def _nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-    x = functions.array_of(a)
+    x = array_of(a)
     if x.dtype.kind not in "fc":
         return functions.mean(x, axis, dtype, out, keepdims=keepdims)
     total = functions.reduce(np.add, _replaced(x, 0), axis, dtype, keepdims=keepdims)
@@ -159,7 +160,7 @@ def _cumulative_of_standard(ufunc: np.ufunc) -> Any:
     def function(
         x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
     ) -> Any:
-        array = functions.array_of(x)
+        array = array_of(x)
         if axis is None and array.ndim != 1:
             raise ShapeError(f"an array with {array.ndim} axes is accumulated along one", hint="pass axis=")
         found = accumulations.accumulate(ufunc, array, axis or 0, dtype, initial=include_initial)

@@ -8,9 +8,10 @@ import numpy as np
 
 from portagpu import primitives
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
-from portagpu.primitives.sorts.rows import contiguous, device_operand
+from portagpu.primitives.sorts.rows import contiguous
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.numpy_dispatch import register
+from portagpu.ufuncs.operands import array_of
 from portagpu.xp.sets import isin
 from portagpu.xp.sorting import searchsorted
 
@@ -18,7 +19,7 @@ _KINDS = (None, "quicksort", "heapsort", "mergesort", "stable")
 
 
 def _flat_if_none(a: Any, axis: Any) -> tuple[DeviceNDArray, Any]:
-    array = device_operand(a)
+    array = array_of(a)
     return (contiguous(array).reshape(-1), 0) if axis is None else (array, axis)
 
 
@@ -74,7 +75,7 @@ def _unique(
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
-    array = device_operand(ar)
+    array = array_of(ar)
     if axis is not None and array.ndim != 1:
         raise ShapeError("unique elements are found of all axes together, not along one", hint="leave axis= out")
     found = primitives.unique(

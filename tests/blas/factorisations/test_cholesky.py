@@ -46,8 +46,8 @@ def check(n, dtype, order, lower, stream, batch=(), right=3):
     assert np.all(np.abs(a @ x - b).max() <= MOST * n * eps * np.abs(a).max() * np.abs(x).max())
 
 
+@pytest.mark.each_value(thorough=True)
 @pytest.mark.one_device(fast=True)
-@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("lower", [True, False])
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -37,8 +37,8 @@ def check(m, n, dtype, order, stream, batch=()):
         assert difference <= MOST * m * eps * np.abs(c).max()
 
 
+@pytest.mark.each_value(thorough=True)
 @pytest.mark.one_device(fast=True)
-@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_factors(device, memory, stream, dtype, order, share):
@@ -80,6 +80,7 @@ def is_qr(a):
     )
 
 
+@pytest.mark.each_value(thorough=True)
 @pytest.mark.one_device
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_columns_that_depend_on_others(device, memory, dtype):
@@ -91,6 +92,7 @@ def test_columns_that_depend_on_others(device, memory, dtype):
             assert is_qr(a), n
 
 
+@pytest.mark.each_value(thorough=True)
 @pytest.mark.one_device
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_matrices_of_all_magnitudes(device, memory, dtype):
@@ -103,8 +105,8 @@ def test_matrices_of_all_magnitudes(device, memory, dtype):
     assert np.isnan(linalg.qr(a)[1]).any()
 
 
+@pytest.mark.each_value(thorough=True)
 @pytest.mark.one_device(fast=True)
-@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
 @pytest.mark.parametrize("lower", [True, False])
 @pytest.mark.parametrize("unit", [True, False])

@@ -54,8 +54,8 @@ def check(n, m, dtype, orders, stream, *, lower, batch=(), shared=False, alpha=1
     assert np.all(error <= 16 * np.finfo(dtype).eps * bound)
 
 
+@pytest.mark.each_value(thorough=True)
 @pytest.mark.one_device(fast=True)
-@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("lower", [True, False])
 @pytest.mark.parametrize("orders", ["CC", "FF", "CF", "FC"])

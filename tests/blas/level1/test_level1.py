@@ -108,6 +108,7 @@ def test_scal(device, letter, on_it):
             assert np.array_equal(on_host(given), x, equal_nan=True)
 
 
+@pytest.mark.each_value(thorough=True)
 @pytest.mark.parametrize("on_it", [False, True])
 @pytest.mark.parametrize("letter", LETTERS)
 def test_sums(device, letter, on_it):

@@ -36,6 +36,7 @@ def _place(matrix, order, on_device):
     return cuda.to_device(np.asarray(matrix, order=order)) if on_device else np.asarray(matrix, order=order)
 
 
+@pytest.mark.one_device
 @pytest.mark.oclgrind
 @pytest.mark.parametrize("name", in_short(SYMMETRIC, "ssymm", "zhemm"))
 def test_symmetric_matrices(device, name, sizes):
@@ -67,6 +68,7 @@ def test_symmetric_matrices(device, name, sizes):
         assert np.array_equal(held.found(), host(found) if on_device else c)
 
 
+@pytest.mark.one_device
 @pytest.mark.oclgrind
 @pytest.mark.parametrize("name", in_short(UPDATES, "ssyrk", "zherk", "ssyr2k", "zher2k"))
 def test_triangles_of_products(device, name, sizes):
@@ -109,6 +111,7 @@ def test_triangles_of_products(device, name, sizes):
         assert close(found[there], exact[there], size[there]) and np.isnan(found[~there]).all()
 
 
+@pytest.mark.each_value(thorough=True)
 @pytest.mark.oclgrind
 @pytest.mark.one_device
 @pytest.mark.parametrize("letter", LETTERS)

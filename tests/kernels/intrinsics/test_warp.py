@@ -107,6 +107,31 @@ def test_match(device):
     np.testing.assert_array_equal(agree, np.repeat([False, True], 32))
 
 
+@cuda.jit
+def lanes_alike(x, same, bits: cuda.constexpr, first: cuda.constexpr):
+    i = cuda.threadIdx.x
+    few = x[i] & ((1 << bits) - 1)
+    if i % 32 < first:
+        same[i] = cuda.match_any_sync((1 << first) - 1, few)
+    else:
+        same[i] = cuda.match_any_sync(FULL ^ ((1 << first) - 1), few)
+
+
+@pytest.mark.parametrize("first", [5, 31])
+@pytest.mark.parametrize("bits", [1, 2, 5, 8, 9])
+def test_match_of_values_of_few_bits(device, bits, first):
+    """Where warps vote on each bit of such values, lanes of another mask count for nothing."""
+    x = np.random.default_rng(bits).integers(0, 1 << 16, 64).astype(np.uint16)
+    x[40:50] = x[40]
+    same = np.zeros(64, np.uint32)
+    lanes_alike[1, 64](x, same, bits, first)
+    few = (x & ((1 << bits) - 1)).reshape(2, 32)
+    side = np.arange(32) < first
+    alike = (few[:, :, None] == few[:, None, :]) & (side[:, None] == side)
+    expected = (alike * (np.uint64(1) << np.arange(32, dtype=np.uint64))).sum(-1)
+    np.testing.assert_array_equal(same, expected.ravel())
+
+
 @cuda.jit(device=True)
 def warp_sum(value):
     offset = cuda.warpsize // 2

@@ -155,6 +155,7 @@ def test_parts_of_buffers(device):
 
 def test_copies_of_more_lines_than_a_grid_has(device, monkeypatch):
     """Each item copies several lines then."""
+    monkeypatch.setattr(copying, "_is_by_tiles", lambda caps: False)
     monkeypatch.setattr(copying, "_spread", lambda columns, lines, caps: ((columns, 8), None))
     host = np.arange(7 * 100, dtype=np.float32).reshape(100, 7)
     x = cuda.to_device(np.repeat(host, 2, axis=1))[:, ::2]

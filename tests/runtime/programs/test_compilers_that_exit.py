@@ -1,4 +1,4 @@
-"""A compiler that ends its process in order, by ``exit``, has died like one that crashes."""
+"""Compilers that end their process in order, by ``exit``, die of what they did before, or do not end at all."""
 
 from __future__ import annotations
 
@@ -13,13 +13,20 @@ from portagpu.backends.build_process import Builders, CompilerDied, NoBuilder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="exit statuses are told from signals on POSIX alone")
 _CHILD = f"""
-import os, sys
+import os, sys, time
 sys.path.append({str(Path(build_protocol.__file__).parent)!r})
 from build_protocol import own_output, prepare, serve
 
+done = []
+
 def compiled(options, source):
-    if source == b"fine":
+    if source == b"endless":
+        time.sleep(600)
+    if source == b"fine" or (source == b"only alone" and not done):
+        done.append(source)
         return 0, b"said", b"binary"
+    if source == b"only alone":
+        os._exit(7)
     print("the compiler's last words", flush=True)
     os._exit(int(source))
 
@@ -50,3 +57,17 @@ def test_an_exit_is_a_death(builders, status):
 def test_an_end_before_the_compiler_is_none(builders):
     with pytest.raises(NoBuilder, match="no such device"):
         builders.build("no device", "fine", ())
+
+
+def test_a_process_that_has_built_others_is_no_proof(builders):
+    for _ in range(2):
+        assert builders.build("key", "fine", ()).binary == b"binary"
+        assert builders.build("key", "only alone", ()).binary == b"binary"
+
+
+def test_a_compiler_that_does_not_end_is_ended(builders, monkeypatch):
+    monkeypatch.setenv("PORTAGPU_BUILD_SECONDS", "0.5")
+    with pytest.raises(CompilerDied, match=r"did not end within 0.5 s \(PORTAGPU_BUILD_SECONDS\)"):
+        builders.build("key", "endless", ())
+    monkeypatch.setenv("PORTAGPU_BUILD_SECONDS", "0")
+    assert builders.build("key", "fine", ()).binary == b"binary"

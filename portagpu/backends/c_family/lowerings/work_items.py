@@ -5,6 +5,7 @@ from __future__ import annotations
 from portagpu.backends.c_family.c_types import c_type
 from portagpu.backends.c_family.precedence import POSTFIX, PRIMARY, PRODUCT, SUM, UNARY
 from portagpu.backends.c_family.registry import SHARED, Lowered, Printing
+from portagpu.device.capabilities import DeviceType
 from portagpu.dtypes import INT32
 from portagpu.ir.nodes import Constant, Operation
 from portagpu.ir.types import WARP, Scalar
@@ -19,7 +20,9 @@ def _work_item(printer: Printing, expr: Operation) -> Lowered:
     match expr.name:
         case "blockDim":
             return printer.block_size(axis), PRIMARY
-        case "grid" if printer.wide:  # one CPU driver's get_global_id has 32 bits in the lanes of a vector
+        # one CPU driver's get_global_id has 32 bits in the lanes of a vector, and where it is cut to 32 bits, its
+        # compiler sees no runs of elements: it loads and stores each lane by itself, which takes nine times as long
+        case "grid" if printer.wide or printer.helpers.caps.device_type is DeviceType.CPU:
             block = f"({kind}){words.group_id(number)} * {printer.block_size(axis)}"
             return f"{block} + (int){words.local_id(number)}", SUM
         case "grid":

@@ -12,6 +12,7 @@ from portagpu.ir.types import Scalar
 
 _VALUES = {"warp_shfl": 1, "warp_match_any": 1, "warp_match_all": 1}
 _NATIVE_VOTES = ("warp_all", "warp_any", "warp_eq", "warp_ballot")
+_MOST_VOTES = 8  # that take less time than a comparison of whole values
 _WORDS = ("warp_active", *_NATIVE_VOTES)
 
 
@@ -20,6 +21,19 @@ def _typed(printer: Printing, expr: Operation) -> Lowered:
     kind = expr.args[_VALUES[expr.name]].type
     assert isinstance(kind, Scalar)
     return _call(printer, expr, c_type(kind))
+
+
+def _match_any(printer: Printing, expr: Operation) -> Lowered:
+    """Of values that are known to have few bits, by a vote on each: comparing whole values is one slow instruction."""
+    mask, value = expr.args
+    known = printer.facts.ranges.of(value)
+    assert isinstance(value.type, Scalar)
+    if not (value.type.dtype.is_integer and known.is_nonnegative and known.high < 1 << _MOST_VOTES):
+        return _typed(printer, expr)
+    bits = max(1, int(known.high).bit_length())
+    helper = printer.helpers.use("warp", "warp_match_bits_ptx", "uint", variant=str(bits))
+    word = Cast(value, Scalar(UINT32), span=expr.span)
+    return f"{helper}({printer.text(mask)}, {printer.text(word)})", POSTFIX
 
 
 def _untyped(printer: Printing, expr: Operation) -> Lowered:
@@ -51,4 +65,5 @@ def _grid_sync(printer: Printing, expr: Operation) -> Lowered:
 
 OPENCL.update(dict.fromkeys(_VALUES, _typed))
 OPENCL.update(dict.fromkeys(_WORDS, _untyped))
+OPENCL["warp_match_any"] = _match_any
 OPENCL.update({"warp_sync": _sync, "nanosleep": _nanosleep, "grid_sync": _grid_sync})

@@ -44,7 +44,7 @@ def plain_kernel_text(parts: KernelParts) -> KernelText:
     lines = [
         *declared,
         f"// {span.line}: {span.text.strip()}",
-        *_head(f"{language.inline_shared} void {name}", texts),
+        *_head(f"{language.always_inline} void {name}", texts),
         f"    {language.first_line}",
         *body,
     ]

@@ -62,6 +62,25 @@ static inline uint ${h.name}(uint mask, ${h.type} value) {
 </%def>
 <%def name="warp_match_any_ptx(h)">${match_ptx(h, "any", "")}</%def>
 <%def name="warp_match_all_ptx(h)">${match_ptx(h, "all", "|p")}</%def>
+<%def name="warp_match_bits_ptx(h)">
+<%
+    bits = int(h.variant)
+    pairs = [range(low, min(low + 2, bits)) for low in range(0, bits, 2)]
+%>\
+static inline uint ${h.name}(uint mask, uint value) {
+    uint result;
+    asm volatile("{ .reg .pred p; .reg .b32 v0, v1; mov.b32 %0, %2;"
+% for pair in pairs:
+% for bit in pair:
+                 " and.b32 v${bit % 2}, %1, ${1 << bit}; setp.ne.u32 p, v${bit % 2}, 0;"
+                 " vote.sync.ballot.b32 v${bit % 2}, p, %2; @!p not.b32 v${bit % 2}, v${bit % 2};"
+% endfor
+                 " ${"and.b32 %0, %0, v0;" if len(pair) == 1 else "lop3.b32 %0, %0, v0, v1, 0x80;"}"
+% endfor
+                 " }" : "=&r"(result) : "r"(value), "r"(mask) : "memory");
+    return result;
+}
+</%def>
 <%def name="warp_grid_sync(h)">
 <% fence = "fence.acq_rel.gpu" if h.variant else "membar.gl" %>\
 static inline void ${h.name}(volatile __global uint* cells) {

@@ -1,0 +1,1 @@
+"""Device arrays that calculate, beside CuPy or NumPy: ``python -m portagpu.bench.arrays``."""

@@ -1,0 +1,37 @@
+"""`numpy.matmul` and ``a @ b`` of device arrays: `portagpu.matmul` with NumPy's dtypes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from portagpu.blas.matmul import matmul
+from portagpu.errors import ShapeError
+
+
+def array_product(a: Any, b: Any, out: Any = None) -> Any:
+    """The product of operands that are promoted as NumPy does; of bytes also in the end, where it wraps around.
+
+    Raises what `portagpu.matmul` raises.
+    """
+    kind, other = getattr(a, "dtype", None), getattr(b, "dtype", None)
+    if kind is None or other is None:
+        return matmul(a, b, out)
+    if kind != other and kind.kind in "biufc" and other.kind in "biufc":
+        kind = np.result_type(kind, other)
+        a, b = (x.astype(kind, copy=False) for x in (a, b))
+    if kind.itemsize > 1 or kind.kind not in "iu" or (out is not None and out.dtype != kind):
+        return matmul(a, b, out)
+    found = matmul(a, b).astype(kind)
+    if out is None:
+        return found
+    _check_shape(out, found)
+    out[...] = found
+    return out
+
+
+def _check_shape(out: Any, found: Any) -> None:
+    """``out`` has the product's shape, not one that it broadcasts to."""
+    if out.shape != found.shape:
+        raise ShapeError(f"the product has the shape {found.shape}, out {out.shape}")
