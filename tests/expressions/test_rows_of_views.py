@@ -148,3 +148,30 @@ def test_numbers_are_assigned_without_waiting(device, monkeypatch):
     host[3, 4], host[:, 5] = 2, 1.5
     host[1:3] += 1
     np.testing.assert_array_equal(np.asarray(x), host)
+
+
+@pytest.mark.one_device
+def test_what_is_read_has_nothing_else_computed(device):
+    x = cuda.to_device(values((30, 40)))
+    other, row = x * 2 + 1, x[3] * 2
+    assert float(xp.sum(x - x)) == 0
+    assert x[3, 4] == values((30, 40))[3, 4] and row[5] == 2 * values((30, 40))[3, 5]
+    assert other.deferred is not None
+    x[3, 4] = 1000  # which the other does not see
+    np.testing.assert_array_equal(np.asarray(other), values((30, 40)) * 2 + 1)
+
+
+@pytest.mark.one_device
+def test_slices_in_place_are_one_launch(device, monkeypatch):
+    x = cuda.to_device(values((30, 40)))
+    launches = []
+    real = evaluation.ReadyLaunch.again
+
+    def again(self, stream, args):
+        launches.append(args)
+        return real(self, stream, args)
+
+    monkeypatch.setattr(evaluation.ReadyLaunch, "again", again)
+    x[1:, 2:] += 3
+    x[:, 1:] *= 2
+    assert len(launches) == 2

@@ -44,7 +44,7 @@ class Library:
 def own(context: Context) -> Library:
     """PortaGPU, in a context that is the current one."""
     names = SimpleNamespace(
-        **{name: getattr(xp, name) for name in ("sqrt", "sort", "argsort", "where", "repeat", "tile", "zeros")},
+        **{name: getattr(xp, name) for name in ("sqrt", "sort", "argsort", "where", "repeat", "tile", "roll", "zeros")},
         concatenate=xp.concat,
         histogram=np.histogram,
         unique=xp.unique_values,

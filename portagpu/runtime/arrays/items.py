@@ -44,7 +44,7 @@ def gathers(key: Any) -> bool:
 
 def _is_elsewhere(value: Any) -> bool:
     """Whether a value is an array of another library's in memory of a device."""
-    if type(value) in _VALUES or isinstance(value, np.ndarray):
+    if type(value) in _VALUES or isinstance(value, np.ndarray | ArrayItems):
         return False
     if isinstance(value, foreign.arrays) or has_interface(value):
         return True
@@ -119,9 +119,9 @@ class ArrayItems:
             return numpy_dispatch.call("getitem", self, item)
         found = self._view(item)
         if found.ndim == 0 and found.dtype.names is None and not _has_dots(item):
-            where = self._stream(stream)
-            host = found.copy_to_host(stream=where)
-            where.synchronize()
+            host = found.copy_to_host(stream=stream)
+            if not isinstance(stream, int) or stream:
+                self._stream(stream).synchronize()
             note_element(self.context)
             return host[()]
         return found

@@ -397,13 +397,13 @@ class Stream:
 class enqueuing:
     """Context manager around driver calls that enqueue on a stream: orders them and translates errors.
 
-    Gives the driver's queue.
+    Gives the driver's queue. ``reads``: no memory of the device is written, so that what is put off may stay so.
     """
 
-    __slots__ = ("_queue", "_stream")
+    __slots__ = ("_queue", "_reads", "_stream")
 
-    def __init__(self, stream: Stream) -> None:
-        self._stream = stream
+    def __init__(self, stream: Stream, *, reads: bool = False) -> None:
+        self._stream, self._reads = stream, reads
         self._queue: Any = None
 
     def __enter__(self) -> Any:
@@ -414,7 +414,7 @@ class enqueuing:
             if recorder.is_own():
                 recorder.commands += 1
         context = stream.context
-        if context.unsettled.arrays:
+        if context.unsettled.arrays and not self._reads:
             context.unsettled.settle()
         queue = stream._timeline.queue
         # the former: nothing to wait for
