@@ -326,9 +326,8 @@ def _product() -> Callable[..., Any]:
 
 @functools.cache
 def _array_product() -> Callable[..., Any]:
-    from portagpu.blas.array_product import array_product
-
-    return array_product
+    found: Callable[..., Any] = importlib.import_module("portagpu.blas.array_product").array_product
+    return found
 
 
 def _numpys_matmul(x1: Any, x2: Any, /, out: Any = None) -> Any:

@@ -13,6 +13,7 @@ from tools.docstrings import table
 from tools.page_blocks import with_block
 
 PAGE = Path(__file__).parents[1] / "docs/arrays.md"
+_OF_ITERABLES = ("poly", "roots")  # NumPy asks the elements of what they are given, not the array, who computes them
 _HOST = ("busday", "is_busday", "datetime", "printoptions")  # of dates as calendars have them, and of host arrays
 
 
@@ -21,7 +22,7 @@ def _functions() -> Iterator[tuple[str, str, Any]]:
     for module, prefix in ((np, ""), (np.linalg, "linalg."), (np.fft, "fft.")):
         for name in sorted(vars(module)):
             function = getattr(module, name)
-            if name.startswith(("_", *_HOST)) or isinstance(function, type):
+            if name.startswith(("_", *_HOST)) or name in _OF_ITERABLES or isinstance(function, type):
                 continue
             if isinstance(function, np.ufunc):
                 yield f"{prefix}{name}", function.__name__, function

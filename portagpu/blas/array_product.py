@@ -8,6 +8,9 @@ import numpy as np
 
 from portagpu.blas.matmul import matmul
 from portagpu.errors import ShapeError
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.checks import host_array
+from portagpu.runtime.arrays.creation import to_device
 
 
 def array_product(a: Any, b: Any, out: Any = None) -> Any:
@@ -15,6 +18,7 @@ def array_product(a: Any, b: Any, out: Any = None) -> Any:
 
     Raises what `portagpu.matmul` raises.
     """
+    a, b = _beside_each_other(a, b)
     kind, other = getattr(a, "dtype", None), getattr(b, "dtype", None)
     if kind is None or other is None:
         return matmul(a, b, out)
@@ -29,6 +33,19 @@ def array_product(a: Any, b: Any, out: Any = None) -> Any:
     _check_shape(out, found)
     out[...] = found
     return out
+
+
+def _beside_each_other(a: Any, b: Any) -> tuple[Any, Any]:
+    """What is NumPy's, or a list, copied to the device of the other operand; numbers are for the product to refuse."""
+    device = a if isinstance(a, DeviceNDArray) else b
+    if type(a) is type(b) or not isinstance(device, DeviceNDArray):
+        return a, b
+    host = b if device is a else a
+    is_array = isinstance(host, np.ndarray | list | tuple | range) and not isinstance(host, np.ma.MaskedArray)
+    if not is_array or not np.ndim(host):
+        return a, b
+    moved = to_device(host_array(host), context=device.context)
+    return (a, moved) if device is a else (moved, b)
 
 
 def _check_shape(out: Any, found: Any) -> None:

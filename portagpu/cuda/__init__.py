@@ -86,8 +86,9 @@ _LATER_BY_MODULE: dict[str, str] = {
         "arange asarray empty empty_like eye full full_like linspace ones ones_like zeros zeros_like"
     ),
     "cuda.session": (
-        "cuda_error detect event_elapsed_time external_stream is_bfloat16_supported is_float16_supported"
-        " legacy_default_stream per_thread_default_stream profile_start profile_stop profiling require_context"
+        "cuda_error detect event_elapsed_time external_stream get_current_stream is_bfloat16_supported"
+        " is_float16_supported legacy_default_stream per_thread_default_stream profile_start profile_stop profiling"
+        " require_context"
     ),
 }
 _LATER = {name: module for module, names in _LATER_BY_MODULE.items() for name in names.split()}

@@ -17,6 +17,11 @@ from portagpu.runtime.execution.stream import Stream
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
+def get_current_stream() -> Stream:
+    """The stream of the current device that ``with stream:`` made current in this thread; else the default stream."""
+    return current_context().get_current_stream()
+
+
 def legacy_default_stream() -> Stream:
     """The default stream: the other streams wait for it and it waits for them."""
     return current_context().default_stream

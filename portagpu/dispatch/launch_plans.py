@@ -22,6 +22,7 @@ from portagpu.errors import PortaGPUError
 from portagpu.runtime.arrays.array import DeviceNDArray, DeviceRecord
 from portagpu.runtime.arrays.foreign_views import borrowed_view, is_lent
 from portagpu.runtime.arrays.overlap import may_overlap
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape, c_arguments
 
@@ -83,7 +84,7 @@ class Plan:
             return False
         context = compiled.context
         if stream is None:
-            stream = context.default_stream
+            stream = current_stream(context)
         elif type(stream) is not Stream or stream.context is not context:
             return False
         epoch = context.epoch

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, DTypeError, OutOfMemoryError, ShapeError
-from portagpu.expressions.evaluation import evaluate
-from portagpu.expressions.node import Node
+from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.expressions.evaluation import evaluate, evaluate_again
+from portagpu.expressions.node import MOST_WEIGHT, Node
 from portagpu.expressions.operations import Operation, conversion, operation, operation_of, operations_of
 from portagpu.expressions.stores import write
 from portagpu.expressions.together import evaluate_all
 from portagpu.runtime.arrays.array import DeviceNDArray, allocations
 from portagpu.runtime.arrays.checks import check_writable
 from portagpu.runtime.arrays.creation import to_device
-from portagpu.runtime.arrays.factory import facts_of, with_facts
+from portagpu.runtime.arrays.factory import with_facts
+from portagpu.runtime.arrays.facts import facts_for
 from portagpu.runtime.execution.context import Context, current_context
+from portagpu.runtime.execution.current import current_stream
+from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.operands import broadcast_shapes, operand
 
 _PYTHON = (bool, int, float, complex)
 _MOST_WAITING = 256  # arrays that are put off, most of them gone
-_MOST_FACTS = 1024
 
 
 def apply(ufunc: np.ufunc, *values: Any) -> DeviceNDArray:
@@ -186,6 +188,8 @@ def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tu
             shape = own
         else:
             shape = broadcast_shapes((shape, own))
+        if value.deferred is not None and value.deferred.node.stream is not current_stream(context):
+            value.deferred.evaluate()
         operands.append(value if value.deferred is None else value.deferred.node)
         kinds.append(value._dtype)
     if context is None or shape is None:  # numbers only
@@ -201,12 +205,24 @@ class PutOff:
     def __init__(self, node: Node) -> None:
         self.node = node
 
+    @property
+    def stream(self) -> Stream | None:
+        """Where the expression was written."""
+        return self.node.stream
+
     def evaluate(self) -> None:
-        """Launch the expression's kernel; see `portagpu.runtime.execution.deferred.Deferred`."""
+        """Launch the expression's kernel in the stream in which it was written, for which the current one waits.
+
+        See `portagpu.runtime.execution.deferred.Deferred`.
+        """
         node = self.node
-        with node.context.unsettled:
-            if node.result is None:
-                evaluate(node)
+        unsettled = node.context.unsettled
+        with unsettled.lock:
+            if node.result is None and not evaluate_again(node):
+                with unsettled:
+                    evaluate(node)
+        if node.stream is not None:
+            current_stream(node.context).follow(node.stream)
 
     @staticmethod
     def evaluate_all(arrays: Sequence[DeviceNDArray]) -> None:
@@ -217,52 +233,26 @@ class PutOff:
 def put_off(node: Node) -> DeviceNDArray:
     """The array of a node, computed when something needs it: read, stored, shown or overtaken by a launch."""
     context = node.context
-    made = with_facts(facts_for(context, node.shape, node.dtype))
+    made = with_facts(facts_for(DeviceNDArray, context, node.shape, node.operation.dtype))
     made._buffer = made.base = None
     made.stream = 0
     made.allocation_key = next(allocations)
     made.layout_token = None
     made.deferred = PutOff(node)
     node.array = reference = ref(made)
+    node.stream = stream = current_stream(context)
     waiting = context.unsettled.arrays
     waiting.append(reference)
-    if node.is_large or not all(_may_wait(x) for x in node.operands):
+    if node.weight >= MOST_WEIGHT or stream.external or not _may_wait(node.operands, context.shown):
         made.deferred.evaluate()
     elif len(waiting) >= _MOST_WAITING:
         waiting[:] = [r for r in waiting if (array := r()) is not None and array.deferred is not None]
     return made
 
 
-def _may_wait(operand: Any) -> bool:
-    """Whether nobody but PortaGPU can change an operand meanwhile."""
-    if not isinstance(operand, DeviceNDArray):
-        return True
-    return operand.token is not None and operand.stream == 0 and operand.allocation_key not in operand.context.shown
-
-
-def new_array(context: Context, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceNDArray:
-    """An uninitialised array in C order, whose facts are looked up. Raises `OutOfMemoryError`."""
-    made = with_facts(facts_for(context, shape, dtype))
-    made._buffer = context.allocate(made.size * made.itemsize)
-    made.base = None
-    made.stream = 0
-    made.allocation_key = next(allocations)
-    return made
-
-
-def facts_for(context: Context, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Any, ...]:
-    """What arrays of a shape and dtype in C order have in common."""
-    known = context.array_facts
-    found = known.get((shape, dtype))
-    if found is None:
-        if len(known) >= _MOST_FACTS:
-            known.clear()
-        strides, step = [], dtype.itemsize
-        for extent in reversed(shape):
-            strides.append(step)
-            step *= max(extent, 1)
-        if step >= 2**63:
-            raise OutOfMemoryError(f"shape {shape} needs {step} bytes, more than can be addressed")
-        pattern = DeviceNDArray(shape, dtype, tuple(reversed(strides)), None, context)
-        found = known[shape, dtype] = facts_of(pattern)
-    return found
+def _may_wait(operands: tuple[Any, ...], shown: Container[int]) -> bool:
+    """Whether nobody but PortaGPU can change operands meanwhile."""
+    for x in operands:
+        if isinstance(x, DeviceNDArray) and (x.token is None or x.stream != 0 or x.allocation_key in shown):
+            return False
+    return True

@@ -8,7 +8,7 @@ import numpy as np
 
 from portagpu.expressions.apply import convert
 from portagpu.expressions.subscripts import mask_of, selected
-from portagpu.expressions.writing import as_source, assign, is_number, number_of
+from portagpu.expressions.writing import as_source, assign, filled, is_number, number_of
 from portagpu.primitives.gathers.gathering import Subscripts, gather, scatter
 from portagpu.primitives.selections.selection import flatnonzero, select
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -42,7 +42,10 @@ def setitem(x: DeviceNDArray, key: Any, value: Any) -> None:
             return
         scatter(x, 0, mask.ndim, Subscripts(flatnonzero(mask), known=True), source)
         return
-    source = as_source(value, x.dtype, x.context)
+    if is_number(value):  # made on the device: a copy from the host would be waited for
+        source = filled((), value, x.dtype, x.context)
+    else:
+        source = as_source(value, x.dtype, x.context)
     view, first, count, at = selected(x, key)
     shape = (*view.shape[:first], *at.array.shape, *view.shape[first + count :])
     while source.ndim > len(shape) and source.shape[0] == 1:

@@ -11,16 +11,18 @@ import numpy as np
 from portagpu.expressions.operations import Operation
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.stream import Stream
 
-_MOST = 24  # functions and operands of one kernel: more need registers that threads do not have
+MOST_WEIGHT = 24  # functions and operands of one kernel: more need registers that threads do not have
 
 
 class Node:
     """A function of elements, applied to operands that broadcast to ``shape``: nodes, device arrays, NumPy scalars.
 
     ``array`` refers to the array that shows the node to the program; ``result`` is what holds its elements once they
-    are computed. ``was_reduced``: by a kernel that did not store it. ``shifts``: the elements of the operand, an array,
-    moved along a ring: for each axis the place of the element that comes first.
+    are computed. ``was_reduced``: by a kernel that did not store it. ``stream``: that of the array, which was current
+    where it was written. ``shifts``: the elements of the operand, an array, moved along a ring: for each axis the place
+    of the element that comes first.
     """
 
     __slots__ = (
@@ -32,6 +34,7 @@ class Node:
         "result",
         "shape",
         "shifts",
+        "stream",
         "was_reduced",
         "weight",
     )
@@ -48,6 +51,7 @@ class Node:
         self.array: ref[DeviceNDArray] | None = None
         self.result: DeviceNDArray | None = None
         self.shifts = shifts
+        self.stream: Stream | None = None
         self.was_reduced = False
         weight = 1
         for operand in operands:
@@ -65,11 +69,6 @@ class Node:
     def size(self) -> int:
         """Number of elements."""
         return math.prod(self.shape)
-
-    @property
-    def is_large(self) -> bool:
-        """Whether nothing should be added any more."""
-        return self.weight >= _MOST
 
     @property
     def is_wanted(self) -> bool:

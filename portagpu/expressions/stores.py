@@ -9,6 +9,7 @@ from portagpu.expressions.node import Node
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.copies import copy_strided
 from portagpu.runtime.arrays.overlap import may_overlap, shares_elements
+from portagpu.runtime.execution.current import current_stream
 
 
 def write(node: Node, target: DeviceNDArray, value: DeviceNDArray | None = None) -> None:
@@ -18,14 +19,14 @@ def write(node: Node, target: DeviceNDArray, value: DeviceNDArray | None = None)
     """
     target.buffer  # noqa: B018 - where it is itself put off
     context = node.context
-    context.unsettled.settle(value)
+    context.unsettled.settle(value, current_stream(context))
     with context.unsettled:
         if not target.align and not _reads_elsewhere(node, target):
             evaluate(node, into=target)
             return
         made = device_array(target.shape, target.dtype, context=context)
         evaluate(node, into=made)
-        copy_strided(made, target, context.default_stream)
+        copy_strided(made, target, current_stream(context))
 
 
 def _reads_elsewhere(node: Node, target: DeviceNDArray) -> bool:
@@ -43,7 +44,7 @@ def _reads_elsewhere(node: Node, target: DeviceNDArray) -> bool:
 
 def _shifted(x: DeviceNDArray, target: DeviceNDArray) -> bool:
     """Whether arrays may share memory in which their elements do not lie alike."""
-    if not may_overlap((x, target)):
+    if x is target or not may_overlap((x, target)):
         return False
     lies, wanted = ((a.allocation_key, a.offset, a.shape, a.strides, a.itemsize) for a in (x, target))
     return lies != wanted and shares_elements(x, target)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from portagpu.dispatch.ready import ReadyLaunch
-from portagpu.expressions.evaluation import Made, evaluate
+from portagpu.dispatch.ready import ReadyLaunch, remember
+from portagpu.expressions.evaluation import Made, evaluate, evaluate_again
 from portagpu.expressions.kernels import kernel_of_several
 from portagpu.expressions.node import Node
 from portagpu.expressions.program import Program, Steps
@@ -37,7 +37,7 @@ def evaluate_all(nodes: Sequence[Node]) -> None:
             if len(some) >= _LEAST:
                 _run(key, some)
     for node in nodes:
-        if node.result is None:
+        if node.result is None and not evaluate_again(node):
             evaluate(node)
 
 
@@ -56,12 +56,13 @@ def _key_of(node: Node, program: Program) -> tuple[Any, ...] | None:
         if not is_single and array.shape != node.shape:
             return None
         tokens += (is_single, array.layout_token)
-    return (len(node.shape), *tokens, *program.key)
+    return (node.stream, len(node.shape), *tokens, *program.key)
 
 
 def _run(key: tuple[Any, ...], group: list[tuple[Node, Program]]) -> None:
     """Launch the kernel of several expressions."""
     context: Context = group[0][0].context
+    stream = group[0][0].stream or context.default_stream
     threads = threads_on(context.capabilities)
     ends: list[int] = []
     for node, _ in group:
@@ -72,15 +73,14 @@ def _run(key: tuple[Any, ...], group: list[tuple[Node, Program]]) -> None:
         args: list[Any] = list(ends)
         for m, (_, operands) in zip(made, group, strict=True):
             args += (m.array, *operands.arrays, *operands.numbers)
-        launches = context.expression_launches
-        known = (evaluate_all, tuple(ends), *key)
-        ready: ReadyLaunch | None = launches.get(known)
-        if ready is None or not ready.again(context.default_stream, tuple(args)):
+        known = (evaluate_all, tuple(ends), *key[1:])
+        ready: ReadyLaunch | None = context.expression_launches.get(known)
+        if ready is None or not ready.again(stream, tuple(args)):
             singles = tuple(array.size == 1 and first.size > 1 for array in program.arrays)
             kernel = kernel_of_several(Steps(program, [first], [made[0].array]), singles, threads, len(group))
             ready = ReadyLaunch(kernel, (ends[-1], 1, 1), (threads, 1, 1), tuple(args), context)
-            launches[known] = ready
-            ready.again(context.default_stream, tuple(args))
+            remember(context, known, ready)
+            ready.again(stream, tuple(args))
     except BaseException:
         for m in made:
             m.undo()

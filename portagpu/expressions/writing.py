@@ -17,6 +17,7 @@ from portagpu.runtime.arrays.checks import assignable, check_writable, host_arra
 from portagpu.runtime.arrays.copies import copy_strided
 from portagpu.runtime.arrays.creation import operand_array, to_device
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.current import current_stream
 
 _TRUTH = np.dtype(bool)
 _EASY: dict[type, str] = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}  # kinds that hold them
@@ -92,7 +93,7 @@ def place(target: DeviceNDArray, value: DeviceNDArray) -> None:
         if value.deferred is None and value.dtype == target.dtype:
             source = value._broadcast(target.shape)
             if target.dtype.kind not in NUMBERS or target.align or is_one_copy(source, target):
-                copy_strided(source, target, context.default_stream)
+                copy_strided(source, target, current_stream(context))
                 return
         operand = taken((value,))[0][0]
         evaluate(_converted(operand, target.dtype, target.shape, context), into=target)

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from portagpu.errors import unknown_attribute
 
 _MODULES = {
+    "factors": "cholesky lu_factor lu_solve",
     "general": "matmul matvec vecmat",
     "least_squares": "lstsq qr",
     "lists": "gemm_batched gemv_batched syrk_batched trsm_batched",
     "products": "dgmm geam gemmt symm syrk transpose trmm",
-    "systems": "cholesky det inv lu_factor lu_solve solve solve_triangular",
+    "systems": "det inv solve solve_triangular",
     "vector_updates": "axpy scal",
     "vectors": "norm vecdot",
 }
@@ -27,6 +28,9 @@ _FUNCTIONS = {name: module for module, names in _MODULES.items() for name in nam
 __all__ = [*_FUNCTIONS]
 
 if TYPE_CHECKING:
+    from portagpu.linalg.factors import cholesky as cholesky
+    from portagpu.linalg.factors import lu_factor as lu_factor
+    from portagpu.linalg.factors import lu_solve as lu_solve
     from portagpu.linalg.general import matmul as matmul
     from portagpu.linalg.general import matvec as matvec
     from portagpu.linalg.general import vecmat as vecmat
@@ -43,11 +47,8 @@ if TYPE_CHECKING:
     from portagpu.linalg.products import syrk as syrk
     from portagpu.linalg.products import transpose as transpose
     from portagpu.linalg.products import trmm as trmm
-    from portagpu.linalg.systems import cholesky as cholesky
     from portagpu.linalg.systems import det as det
     from portagpu.linalg.systems import inv as inv
-    from portagpu.linalg.systems import lu_factor as lu_factor
-    from portagpu.linalg.systems import lu_solve as lu_solve
     from portagpu.linalg.systems import solve as solve
     from portagpu.linalg.systems import solve_triangular as solve_triangular
     from portagpu.linalg.vector_updates import axpy as axpy

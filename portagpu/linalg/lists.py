@@ -18,7 +18,8 @@ from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.linalg.general import matvec
 from portagpu.linalg.matrices import INT32, Array, arrays_of
 from portagpu.linalg.products import syrk
-from portagpu.linalg.systems import singular, solve_triangular
+from portagpu.linalg.right_sides import singular
+from portagpu.linalg.systems import solve_triangular
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 

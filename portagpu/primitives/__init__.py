@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from portagpu.primitives.bins.histograms import bincount, histogram
+from portagpu.primitives.block_arrangements import block_run_lengths, block_select, block_sort, block_sort_by_key
 from portagpu.primitives.in_kernels import (
     block_exclusive_scan,
     block_inclusive_scan,
@@ -28,6 +29,10 @@ __all__ = [
     "block_exclusive_scan",
     "block_inclusive_scan",
     "block_reduce",
+    "block_run_lengths",
+    "block_select",
+    "block_sort",
+    "block_sort_by_key",
     "exclusive_scan",
     "flatnonzero",
     "histogram",

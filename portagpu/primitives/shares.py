@@ -9,6 +9,7 @@ from portagpu.device.capabilities import Capabilities, DeviceType
 _THREADS = 256
 _BLOCKS_PER_UNIT = 32  # of a GPU: some four rounds of all blocks that it holds at once
 _SHARES_PER_CORE = 4
+_ALIGNED = 64  # elements that a core's share is a multiple of: whole lines of its cache
 _LEAST_OF_CORE = 2048  # elements for which another core is worth a launch's work
 
 
@@ -24,7 +25,8 @@ def shares_of(count: int, caps: Capabilities, tile: int) -> Shares:
     """Shares of ``count`` elements: on GPUs multiples of a tile, on CPUs blocks of one thread that goes through all."""
     if is_serial(caps):
         blocks = max(1, min(caps.compute_units * _SHARES_PER_CORE, count // _LEAST_OF_CORE))
-        return Shares(blocks, 1, -(-count // blocks))
+        share = -(-count // (blocks * _ALIGNED)) * _ALIGNED
+        return Shares(max(1, -(-count // share)) if share else 1, 1, share)
     tiles = -(-count // tile)
     blocks = max(1, min(caps.compute_units * _BLOCKS_PER_UNIT, tiles))
     share = -(-tiles // blocks) * tile

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, ArgumentValueError, ShapeError
+from portagpu.dispatch import ready
+from portagpu.errors import ArgumentTypeError, ArgumentValueError, OutOfBoundsError, ShapeError
 from portagpu.expressions.apply import apply
 from portagpu.primitives.sorts.sorting import argsort
 from portagpu.random.continuous import Continuous
@@ -122,7 +123,7 @@ class Arranging(Continuous, Discrete):
             numbers = self.random(out=device_array(wanted, kind, context=context))
             with context.unsettled:
                 grid, threads, chunked = grid_of(places)
-                find_shares[grid, threads, self._stream](places, numbers, limits, chunked)
+                ready.launch(find_shares, grid, threads, (places, numbers, limits, chunked), self._stream)
             return places
         with np.errstate(divide="ignore"):
             means = to_device((1 / shares).astype(kind), context=context)
@@ -167,7 +168,7 @@ class Arranging(Continuous, Discrete):
             keys = self._words(rows * length, _WORD, target.context)
             places = device_array(keys.size, np.dtype(np.int32), context=target.context)
             grid, threads, chunked = grid_of(keys)
-            order_by_keys[grid, threads, self._stream](places, keys, np.int64(length), chunked)
+            ready.launch(order_by_keys, grid, threads, (places, keys, np.int64(length), chunked), self._stream)
         extents = extents_of(length, taken, inner)
         drawn_in_order(target, source, places, place, extents, is_each=is_each, stream=self._stream)
 
@@ -183,7 +184,7 @@ class Arranging(Continuous, Discrete):
             with array.context.unsettled:
                 flat = target.reshape(-1)
                 grid, threads, chunked = grid_of(flat)
-                gather_lines[grid, threads, self._stream](flat, source, places, extents, chunked)
+                ready.launch(gather_lines, grid, threads, (flat, source, places, extents, chunked), self._stream)
         return target
 
     def _array(self, x: Any) -> DeviceNDArray:
@@ -212,7 +213,7 @@ def _axis(axis: Any, ndim: int) -> int:
     except TypeError as error:
         raise ArgumentTypeError(f"axis= is an integer, not {axis!r}") from error
     if not -ndim <= at < ndim:
-        raise ShapeError(f"axis {at} is not of an array with {ndim} axes")
+        raise OutOfBoundsError(f"axis {at} is not of an array with {ndim} axes")
     return at % ndim
 
 

@@ -42,11 +42,7 @@ class Discrete(Drawing):
         All have the same chance exactly (Lemire's method). ``dtype``: any of integers, or bool. Bounds that are device
         arrays are copied to the host to be looked at.
         """
-        kind = _integer_dtype(dtype if out is None else getattr(out, "dtype", dtype))
-        first, last = (0, low) if high is None else (low, high)
-        begin, end = _bound(first, "low"), _bound(last, "high")
-        least, most = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
-        spans = _spans(begin, end, endpoint, int(least), int(most))
+        begin, spans, kind = bounds_of(low, high, dtype if out is None else getattr(out, "dtype", dtype), endpoint)
         if isinstance(spans, int):
             return self._bounded(int(begin), spans, size, kind, out)
         offsets = _wrapped(begin, spans.shape)
@@ -94,6 +90,18 @@ class Discrete(Drawing):
             raise ArgumentValueError(f"a length is not negative, unlike {length}")
         words = self._words(-(-length // 4), np.dtype(np.uint32), self._context)
         return words.copy_to_host().astype("<u4").tobytes()[:length]
+
+
+def bounds_of(low: Any, high: Any, dtype: Any, endpoint: bool) -> tuple[Any, Any, np.dtype[Any]]:
+    """The first integer, how many there are, and the dtype; arrays, uint64 where 0 stands for 2**64, for arrays.
+
+    Raises `ArgumentValueError`, `ArgumentTypeError`, `DTypeError`.
+    """
+    kind = _integer_dtype(dtype)
+    first, last = (0, low) if high is None else (low, high)
+    begin, end = _bound(first, "low"), _bound(last, "high")
+    least, most = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
+    return begin, _spans(begin, end, endpoint, int(least), int(most)), kind
 
 
 def _integer_dtype(dtype: Any) -> np.dtype[Any]:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
+from portagpu.dispatch import ready
 from portagpu.random import conversions as bits
 from portagpu.random.draws import Draw, Source, numbers_of
 from portagpu.random.philox import block_at
@@ -164,10 +165,10 @@ def fill(out: DeviceNDArray, place: Place, parameters: tuple[Any, ...], plan: Dr
         if out.base is None and out.offset == 0:
             plan = plan._replace(vector=_vector(plan))
         threads = min(_THREADS, caps.max_work_group_size, caps.max_work_item_sizes[0])
-        fill_by_threads[-(-blocks // threads), threads, stream](out, place, parameters, plan)
+        ready.launch(fill_by_threads, -(-blocks // threads), threads, (out, place, parameters, plan), stream)
     else:
         grid = max(1, min(-(-blocks // _BLOCKS), caps.compute_units * _TURNS))
-        fill_by_loops[grid, 1, stream](out, place, parameters, plan)
+        ready.launch(fill_by_loops, grid, 1, (out, place, parameters, plan), stream)
     return blocks
 
 

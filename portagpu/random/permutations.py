@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
+from portagpu.dispatch import ready
 from portagpu.random.filling import Place
 from portagpu.random.philox import block_at
 from portagpu.random.thread_shares import grid_of, share_of_thread
@@ -167,4 +168,6 @@ def drawn_in_order(
     grid, threads, chunked = grid_of(target)
     nothing = target  # stands where nothing is read
     arguments = (nothing if source is None else source, nothing if places is None else places)
-    draw_in_order[grid, threads, stream](target, *arguments, place, extents, plan._replace(chunked=chunked))
+    ready.launch(
+        draw_in_order, grid, threads, (target, *arguments, place, extents, plan._replace(chunked=chunked)), stream
+    )

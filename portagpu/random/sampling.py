@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import cuda
+from portagpu.dispatch import ready
 from portagpu.random.filling import Place
 from portagpu.random.samplers import Sampler
 from portagpu.random.thread_shares import has_lanes_of_threads, share_of_thread
@@ -64,12 +65,12 @@ def sample(out: DeviceNDArray, place: Place, a: Any, b: Any, plan: Sampler, stre
         caps = out.context.capabilities
         if has_lanes_of_threads(caps):
             threads = min(_THREADS, caps.max_work_group_size, caps.max_work_item_sizes[0])
-            sample_by_threads[-(-out.size // threads), threads, stream](out, place, a, b, plan)
+            ready.launch(sample_by_threads, -(-out.size // threads), threads, (out, place, a, b, plan), stream)
         else:
             grid = min(-(-out.size // _CHUNK), caps.compute_units * _TURNS)
             is_taken = out  # stands where nothing is read
             if plan.quick is not None:
                 is_taken = device_array(out.size, np.dtype(np.uint8), context=out.context)
-                try_by_loops[grid, 1, stream](out, is_taken, place, a, b, plan)
-            sample_by_loops[grid, 1, stream](out, is_taken, place, a, b, plan)
+                ready.launch(try_by_loops, grid, 1, (out, is_taken, place, a, b, plan), stream)
+            ready.launch(sample_by_loops, grid, 1, (out, is_taken, place, a, b, plan), stream)
     return out.size

@@ -29,7 +29,7 @@ class Target:
         self, context: Context, size: Any, dtype: np.dtype[Any], out: Any, parameters: tuple[Any, ...] = ()
     ) -> None:
         """Raises `ShapeError` where ``size``, ``out`` and parameters do not fit, `DTypeError` for another ``out``."""
-        shape = broadcast_shapes([shape_of(p) for p in parameters])
+        shape = broadcast_shapes([shape_of(p) for p in parameters]) if parameters else ()
         wanted = out.shape if size is None and isinstance(out, DeviceNDArray) else size
         if wanted is not None:
             wanted = checked_shape(wanted)

@@ -9,6 +9,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.copies import users_of
 from portagpu.runtime.arrays.creation import as_device_array
 from portagpu.runtime.execution.context import Context, context_of, current_context
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream, as_stream
 from portagpu.runtime.host_arguments import ArgumentWrapper
 
@@ -19,8 +20,8 @@ def place(args: tuple[Any, ...], stream: Any) -> tuple[Stream, tuple[Stream, ...
     """The stream of a launch, and those that must wait for it as it waits for them.
 
     A launch without a stream runs on the queue of the first array of another library (PyOpenCL's), since the array's
-    own methods are not ordered with other queues; else on the default stream of the first device array's context, or of
-    the current one.
+    own methods are not ordered with other queues; else on the current stream of the first device array's context, or
+    of the current one.
     """
     context: Context | None = None
     users: tuple[Stream, ...] = ()
@@ -37,7 +38,7 @@ def place(args: tuple[Any, ...], stream: Any) -> tuple[Stream, tuple[Stream, ...
     elif users:
         chosen = users[0]
     else:
-        chosen = (context or current_context()).default_stream
+        chosen = current_stream(context or current_context())
     problem = chosen.context.unusable()  # before the compiler, whose locks a forked child may never get
     if problem is not None:
         raise problem

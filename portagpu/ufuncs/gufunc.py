@@ -21,7 +21,7 @@ from portagpu.runtime.execution.context import Context
 from portagpu.types import Array, NoneType, Number, Signature, as_signature
 from portagpu.ufuncs import operands
 from portagpu.ufuncs.core_dimensions import Layout
-from portagpu.ufuncs.kernel_source import kernel_from, launch, position
+from portagpu.ufuncs.kernel_source import kernel_from, launch_for_user, position
 from portagpu.ufuncs.operands import Result, is_array, shape_of
 from portagpu.ufuncs.ufunc import convert_into
 
@@ -211,7 +211,7 @@ class GeneralizedFunction(Pickled):
         scalars = tuple(isinstance(kind, Number) for kind in signature.args)
         axes = tuple(max(len(core), 1) for core in cores)
         kernel = self._kernel(ndim, scalars, axes)
-        launch(kernel, count, self.max_blocksize, stream, (shape, *args), context)
+        launch_for_user(kernel, count, self.max_blocksize, stream, (shape, *args), context)
 
     def _kernel(self, ndim: int, scalars: tuple[bool, ...], axes: tuple[int, ...]) -> Dispatcher:
         key = (ndim, scalars, axes)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from portagpu.dialect.names import INTRINSICS, blockDim, blockIdx, gridDim, threadIdx
+from portagpu.dispatch import ready
 from portagpu.dispatch.decorators import jit
 from portagpu.dispatch.dispatcher import Dispatcher
 
@@ -46,7 +47,20 @@ def position(ndim: int, extents: str) -> tuple[list[str], str]:
 
 
 def launch(kernel: Dispatcher, count: int, block: int | None, stream: Any, args: tuple[Any, ...], context: Any) -> None:
-    """Run ``kernel`` with a thread for each of ``count`` positions, at most ``block`` threads in a block."""
-    caps = context.capabilities
-    threads = min(block or _THREADS, caps.max_work_group_size, caps.max_work_item_sizes[0])
+    """Run a kernel of the package with a thread for each of ``count`` positions, at most ``block`` in a block."""
+    threads = _threads(block, context)
+    ready.launch(kernel, -(-count // threads), threads, args, stream)
+
+
+def launch_for_user(
+    kernel: Dispatcher, count: int, block: int | None, stream: Any, args: tuple[Any, ...], context: Any
+) -> None:
+    """The same with a function of the user's, who is told what wastes time, and what arguments are wrong."""
+    threads = _threads(block, context)
     kernel[-(-count // threads), threads, stream](*args)
+
+
+def _threads(block: int | None, context: Any) -> int:
+    caps = context.capabilities
+    threads: int = min(block or _THREADS, caps.max_work_group_size, caps.max_work_item_sizes[0])
+    return threads

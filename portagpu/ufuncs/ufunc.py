@@ -18,14 +18,21 @@ from portagpu.dispatch.decorators import jit
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.pickling import Pickled
 from portagpu.dtypes import DType
-from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeError, SettingsError, ShapeError
+from portagpu.errors import (
+    ArgumentCountError,
+    ArgumentTypeError,
+    KernelTypeError,
+    OutOfBoundsError,
+    SettingsError,
+    ShapeError,
+)
 from portagpu.ir.types import Scalar
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
 from portagpu.types import Number, Signature, Type, as_signature, from_dtype
 from portagpu.ufuncs import operands
-from portagpu.ufuncs.kernel_source import kernel_from, launch, position
+from portagpu.ufuncs.kernel_source import kernel_from, launch_for_user, position
 from portagpu.ufuncs.operands import Result, is_array, shape_of
 
 
@@ -125,7 +132,7 @@ class VectorizedFunction(Pickled):
             raise ArgumentTypeError(f"`{self.__name__}` takes {self.nin} values; only functions of two can reduce")
         source = operands.operand(array)
         if not is_array(source) or not -source.ndim <= axis < source.ndim:
-            raise ShapeError(f"there is no axis {axis} to reduce in {np.shape(array)}")
+            raise OutOfBoundsError(f"there is no axis {axis} to reduce in {np.shape(array)}")
         context = operands.context_of([source], stream)
         keep = isinstance(source, DeviceNDArray) and source.ndim > 1
         order = [axis % source.ndim, *(n for n in range(source.ndim) if n != axis % source.ndim)]
@@ -195,7 +202,7 @@ class VectorizedFunction(Pickled):
             w if is_array(v) and w is not None and v.dtype != w else None for v, w in zip(placed, wanted, strict=True)
         )
         kernel = self._kernel(target.ndim, tuple(is_array(v) for v in placed), casts)
-        launch(kernel, target.size, self.max_blocksize, stream, (target, *placed), context)
+        launch_for_user(kernel, target.size, self.max_blocksize, stream, (target, *placed), context)
 
     def _kernel(self, ndim: int, arrays: tuple[bool, ...], casts: tuple[np.dtype[Any] | None, ...]) -> Dispatcher:
         key = (ndim, arrays, casts)

@@ -2,6 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.execution.context import Context
 from portagpu.ufuncs.operands import array_of, arrays_of
 
-__all__ = ["array_of", "arrays_of"]
+
+def context_of_any(*values: Any) -> Context | None:
+    """The context of the first device array among values; None where there is none."""
+    return next((x.context for x in values if isinstance(x, DeviceNDArray)), None)
+
+
+def into(found: DeviceNDArray, out: Any) -> Any:
+    """NumPy's ``out=`` of functions that make a new array."""
+    if out is None:
+        return found
+    out[...] = found
+    return out
+
+
+def along(axis: int, key: Any) -> tuple[Any, ...]:
+    """The subscripts that are ``key`` on one axis and take all of those before and behind."""
+    return (*(slice(None),) * axis, key, Ellipsis)
+
+
+__all__ = ["along", "array_of", "arrays_of", "context_of_any", "into"]

@@ -79,15 +79,11 @@ class FloatLimits:
 def finfo(type: Any, /) -> FloatLimits:
     """Limits of a floating-point dtype, or of an array's. Raises `DTypeError`."""
     kind = _dtype(type)
-    found: Any
     if kind.name == dtypes.BFLOAT16.name:
-        from ml_dtypes import finfo as limits  # who has the dtype has its package
-
-        found = limits(kind)
-    elif kind.kind in "fc":
-        found = np.finfo(kind)
-    else:
+        return _of_bfloat16(kind)
+    if kind.kind not in "fc":
         raise DTypeError(f"finfo takes floating-point dtypes, not {kind}", hint="iinfo is for integers")
+    found: np.finfo[Any] = np.finfo(kind)
     smallest = float(found.smallest_normal)
     return FloatLimits(
         bits=found.bits,
@@ -98,6 +94,21 @@ def finfo(type: Any, /) -> FloatLimits:
         tiny=smallest,
         resolution=float(found.resolution),
         dtype=np.dtype(found.dtype),
+    )
+
+
+def _of_bfloat16(kind: np.dtype[Any]) -> FloatLimits:
+    """Eight bits of a number, the highest one implied, and float32's exponents; NumPy does not know them."""
+    largest, smallest = (2 - 2.0**-7) * 2.0**127, 2.0**-126
+    return FloatLimits(
+        bits=16,
+        eps=2.0**-7,
+        max=largest,
+        min=-largest,
+        smallest_normal=smallest,
+        tiny=smallest,
+        resolution=0.01,
+        dtype=kind,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError, UnknownOptionError
+from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, ShapeError, UnknownOptionError
 from portagpu.expressions.apply import apply
 from portagpu.fourier.axes import floating, transform_axis
 from portagpu.fourier.kernels import COMPLEX, HERMITIAN, REAL
@@ -140,7 +140,7 @@ def _number(value: Any, name: str) -> int:
 def _axis(x: DeviceNDArray, axis: Any) -> int:
     number = _number(axis, "axis")
     if not -x.ndim <= number < x.ndim:
-        raise ShapeError(f"there is no axis {number} in an array with {x.ndim} axes")
+        raise OutOfBoundsError(f"there is no axis {number} in an array with {x.ndim} axes")
     return number % x.ndim
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import linalg
-from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, OutOfBoundsError, ShapeError
 from portagpu.expressions.apply import apply, apply_into
 from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import filled
@@ -52,7 +52,9 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceNDArray:
     left, right = alike(x1, x2)
     axis = operator.index(axis)
     for array in (left, right):
-        if not -array.ndim <= axis < array.ndim or array.shape[axis] != 3:
+        if not -array.ndim <= axis < array.ndim:
+            raise OutOfBoundsError(f"cross: there is no axis {axis} in an array of shape {array.shape}")
+        if array.shape[axis] != 3:
             raise ShapeError(f"cross: an array of shape {array.shape}", hint=f"axis {axis} has three elements")
     a, b = (_parts(x, axis) for x in (left, right))
     terms = [(a[i], b[j], a[j], b[i]) for i, j in ((1, 2), (2, 0), (0, 1))]

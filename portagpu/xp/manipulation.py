@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.dispatch.repeated import repeated
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, NotContiguousError, ShapeError
 from portagpu.expressions.writing import place, rolled
 from portagpu.primitives.gathers.gathering import Subscripts, gather, normal_axis
-from portagpu.primitives.gathers.joining import fits, join
+from portagpu.primitives.gathers.joining import MOST_ELEMENTS, MOST_PARTS, fits, join
 from portagpu.primitives.selections.repeats import numbers_of_repeats
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
@@ -68,16 +69,28 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> DeviceNDArray:
     for x in parts:
         if x.ndim != first.ndim or (*x.shape[:at], *x.shape[at + 1 :]) != rest:
             raise ShapeError(f"arrays of shapes {first.shape} and {x.shape} cannot be joined along axis {at}")
-    total = sum(x.shape[at] for x in parts)
-    out = _new((*first.shape[:at], total, *first.shape[at + 1 :]), parts)
+    if _are_few(parts):
+        return repeated((concat, at), parts, lambda: _concatenated(parts, at))
+    return _concatenated(parts, at)
+
+
+def _are_few(parts: Sequence[DeviceNDArray]) -> bool:
+    """Whether parts can be joined by one launch, as far as can be seen at once."""
+    return len(parts) <= MOST_PARTS and all(x.deferred is None and x.size <= MOST_ELEMENTS for x in parts)
+
+
+def _concatenated(parts: Sequence[DeviceNDArray], axis: int) -> DeviceNDArray:
+    shape = parts[0].shape
+    total = sum(x.shape[axis] for x in parts)
+    out = _new((*shape[:axis], total, *shape[axis + 1 :]), parts)
     filled = [x for x in parts if x.size]
     if fits(filled, out):
-        join(filled, [math.prod(x.shape[at:]) for x in filled], out)
+        join(filled, [math.prod(x.shape[axis:]) for x in filled], out)
         return out
     start = 0
     for x in parts:
-        place(out._view((slice(None),) * at + (slice(start, start + x.shape[at]),)), x)
-        start += x.shape[at]
+        place(out._view((slice(None),) * axis + (slice(start, start + x.shape[axis]),)), x)
+        start += x.shape[axis]
     return out
 
 
@@ -88,12 +101,19 @@ def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> DeviceNDArray:
     if any(x.shape != shape for x in parts):
         raise ShapeError("arrays that are stacked have one shape", hint="use concat")
     at = normal_axis(axis, len(shape) + 1)
-    out = _new((*shape[:at], len(parts), *shape[at:]), parts)
+    if _are_few(parts):
+        return repeated((stack, at), parts, lambda: _stacked(parts, at))
+    return _stacked(parts, at)
+
+
+def _stacked(parts: Sequence[DeviceNDArray], axis: int) -> DeviceNDArray:
+    shape = parts[0].shape
+    out = _new((*shape[:axis], len(parts), *shape[axis:]), parts)
     if fits(parts, out):
-        join(parts, [math.prod(shape[at:])] * len(parts), out)
+        join(parts, [math.prod(shape[axis:])] * len(parts), out)
         return out
     for n, x in enumerate(parts):
-        place(out._view((slice(None),) * at + (n,)), x)
+        place(out._view((slice(None),) * axis + (n,)), x)
     return out
 
 
@@ -245,6 +265,6 @@ def _arrays(arrays: Any) -> list[DeviceNDArray]:
     return parts
 
 
-def _new(shape: tuple[int, ...], parts: list[DeviceNDArray]) -> DeviceNDArray:
+def _new(shape: tuple[int, ...], parts: Sequence[DeviceNDArray]) -> DeviceNDArray:
     dtype = parts[0].dtype if len({x.dtype for x in parts}) == 1 else np.result_type(*(x.dtype for x in parts))
     return device_array(shape, dtype, context=parts[0].context)

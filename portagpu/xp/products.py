@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.blas.array_product import array_product
-from portagpu.errors import DTypeError, ShapeError
+from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError
 from portagpu.expressions.apply import apply, convert
 from portagpu.expressions.reductions import functions
 from portagpu.linalg import vecdot as dot_of_vectors
@@ -73,7 +73,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceNDArray:
     left, right = alike(x1, x2)
     for array in (left, right):
         if not -array.ndim <= axis < array.ndim:
-            raise ShapeError(f"there is no axis {axis} in an array with {array.ndim} axes")
+            raise OutOfBoundsError(f"there is no axis {axis} in an array with {array.ndim} axes")
     if left.shape[axis] != right.shape[axis]:
         raise ShapeError(f"vecdot: {left.shape[axis]} and {right.shape[axis]} elements along axis {axis}")
     if left.dtype.name in _FLOATING:
@@ -106,7 +106,9 @@ def _axes_of(left: DeviceNDArray, right: DeviceNDArray, axes: Any) -> tuple[list
         raise ShapeError(f"tensordot over axes {ours} and {theirs}", hint="as many of both")
     found = []
     for array, given in ((left, ours), (right, theirs)):
-        if any(not -array.ndim <= a < array.ndim for a in given) or len({a % array.ndim for a in given}) < len(given):
-            raise ShapeError(f"tensordot: axes {given} of an array with {array.ndim} axes")
+        if any(not -array.ndim <= a < array.ndim for a in given):
+            raise OutOfBoundsError(f"tensordot: axes {given} of an array with {array.ndim} axes")
+        if len({a % array.ndim for a in given}) < len(given):
+            raise ShapeError(f"tensordot: axes {given} name an axis twice")
         found.append([a % array.ndim for a in given])
     return found[0], found[1]

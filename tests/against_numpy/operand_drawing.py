@@ -31,10 +31,16 @@ class Operand:
     base: Any = None
     memory: Any = None
 
-    def check_memory(self) -> None:
-        """A call writes no other elements than NumPy's does, most of all none."""
-        if self.memory is not None:
-            np.testing.assert_array_equal(self.memory.copy_to_host(), self.base)
+    def check_memory(self, *, rounded: bool = False) -> None:
+        """A call writes no other elements than NumPy's does, most of all none; ``rounded``: numbers like NumPy's."""
+        if self.memory is None:
+            return
+        found = self.memory.copy_to_host()
+        if rounded and found.dtype.kind in "fc":
+            eps = 64 * float(np.finfo(found.dtype).eps)
+            np.testing.assert_allclose(found, self.base, rtol=eps, atol=eps)
+            return
+        np.testing.assert_array_equal(found, self.base)
 
 
 class Drawing:

@@ -10,7 +10,6 @@ from function_table import Case, row, rows
 from limits import Limit, same, same_with_signs, ulps
 from operand_drawing import (
     ALL,
-    COMPLEX,
     FLOATS,
     INTEGERS,
     WITH_HALVES,
@@ -186,7 +185,7 @@ def _in_place(d: Drawing, name: str) -> Case:
     kept = [laid_out(np.asarray(x.host).copy(), (), lambda y: y) for x in found.operands]  # NumPy writes to the others
     plain = getattr(operator, f"__{short}__")
     exact = _exact(ufunc, kept, lambda n, *x: plain(*x))
-    return Case(call=found.call, operands=found.operands, limit=ufunc_limit(ufunc, kinds), exact=exact)
+    return Case(call=found.call, operands=found.operands, limit=ufunc_limit(ufunc, kinds), exact=exact, rounded=True)
 
 
 @row("numpy.ufunc.out")
@@ -203,11 +202,9 @@ def _results_that_are_given(d: Drawing) -> Case:
         *given, target, where = x
         return ufunc(*given, out=target, **({"where": where} if masked else {}))
 
-    real = COMPLEX[0] not in {x.host.dtype.name for x in operands}
-    limit = ulps(16) if ufunc.__name__ in ("sqrt", "arctan2") or not real else same
-    if out.host.dtype.kind in "fc" and limit is not same:
-        limit = _near
-    return Case(call=call, operands=(*operands, out, mask), limit=limit if limit is same else _near)
+    exact = ufunc.__name__ in ("add", "maximum", "less")
+    limit = same if exact or (out.host.dtype.kind not in "fc" and ufunc.__name__ != "sqrt") else _near
+    return Case(call=call, operands=(*operands, out, mask), limit=limit, rounded=True)
 
 
 def _near(c: Any) -> None:

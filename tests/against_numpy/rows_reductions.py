@@ -45,6 +45,8 @@ def _sums(d: Drawing, name: str) -> Case:
     product = name.endswith("prod")
     x = d.array(WITH_HALVES, values=near_one if product else finite)
     options, dtype = _options(d, name, x.host.ndim), _dtype(d, x)
+    if product and dtype in INEXACT and x.host.dtype.kind in "iu":  # whose products would overflow
+        dtype = "uint64"
     wanted = {} if dtype is None else {"dtype": dtype}
     axes = options.get("axis")
     function = np.prod if product else np.sum
@@ -148,6 +150,8 @@ def _cumulated(d: Drawing, name: str) -> Case:
     x = d.array(kinds, values=near_one if product else finite, least=int("cumulative" in name))
     options: dict[str, Any] = {"axis": d.axis(x.host.ndim)} if d.boolean() else {}
     dtype = _dtype(d, x)
+    if product and dtype in INEXACT and x.host.dtype.kind in "iu":  # whose products would overflow
+        dtype = "uint64"
     wanted = {} if dtype is None else {"dtype": dtype}
     if "cumulative" in name and d.boolean():
         options["include_initial"] = d.boolean()

@@ -1,7 +1,7 @@
 """Every function of device arrays against NumPy: dtypes, shapes, layouts and arguments that hypothesis draws.
 
 What a row of the table draws is in ``rows_*.py``, how far results may be off in docs/arrays.md and ``limits.py``. Each
-example compiles kernels of its own: by default one in twelve of the rows runs, with `--thorough` all.
+example compiles kernels of its own: by default one in twenty-four of the rows runs, with `--thorough` all.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def test_every_function_has_a_row():
 
 
 @pytest.mark.one_device
-@pytest.mark.in_turn(12)
+@pytest.mark.in_turn(24)
 @pytest.mark.parametrize("name", sorted(ROWS))
 def test_as_numpy(device, name):
     if not device.capabilities.fp64:

@@ -104,14 +104,16 @@ def test_checks_know_right_from_wrong(one: Operation):
     operands = tuple(operand(letter, N, "float32", 0) for letter in one.operands)
     right = expected(one, library.numpy(), operands)
     found = np.array(one.call(library.numpy(), *map(np.copy, operands)))
-    assert one.check(found, right, operands[0].size) <= 1
+    assert one.check(one.seen(found, *operands), right, operands[0].size) <= 1
     if one.check is checks.normal:
         found *= 2
     elif found.dtype == bool:
         found[:] = ~found
+    elif one.name == "argsort":
+        found[0] = found[1]
     else:
         found.reshape(-1)[found.size // 2] += 999
-    assert one.check(found, right, operands[0].size) > 1
+    assert one.check(one.seen(found, *operands), right, operands[0].size) > 1
 
 
 def test_shapes_count():

@@ -66,6 +66,7 @@ def check(told, device, entry, options):
     return jobs[0].entry
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("options", ASKED.values(), ids=ASKED)
 @pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
 def test_cells_of_suites(device, told, suite, options):

@@ -375,12 +375,11 @@ def test_scalars_beside_device_arrays_are_told(device, other):
 def test_lists_beside_device_arrays_are_told(device, other):
     x = cuda.to_device(np.eye(3, dtype=np.float32))
     told = f"is a {type(other).__name__}, the other is on the device"
-    for call in (lambda: portagpu.matmul(x, other), lambda: x @ other):
-        with pytest.raises(errors.ArgumentTypeError, match=f"operand b {told}") as caught:
-            call()
-        assert "hint: move it: cuda.to_device(np.array(b, a.dtype))" in str(caught.value)
+    with pytest.raises(errors.ArgumentTypeError, match=f"operand b {told}") as caught:
+        portagpu.matmul(x, other)
+    assert "hint: move it: cuda.to_device(np.array(b, a.dtype))" in str(caught.value)
     with pytest.raises(errors.ArgumentTypeError, match=f"operand a {told}"):
-        other @ x
+        portagpu.matmul(other, x)
     moved = cuda.to_device(np.array(other, x.dtype))  # as the hint says
     assert np.array_equal((x @ moved).copy_to_host(), np.asarray(other))
 

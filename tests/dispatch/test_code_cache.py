@@ -636,6 +636,7 @@ print((x.tolist(), portagpu.matmul(a, a.T).tolist(), lowered))
     assert python(device, cache, script) == (numbers, product, [])
 
 
+@pytest.mark.one_device
 @pytest.mark.in_turn(2)
 @pytest.mark.parametrize("how", ["exec", "lambda", "-c", "stdin"])
 def test_texts_without_files(device, tmp_path, cache, how):

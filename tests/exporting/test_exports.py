@@ -125,6 +125,7 @@ def expected(name):
     return {"h": h, "b": b, "z": z, "flags": flags, "counts": counts}
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("name", [name for name in CASES if name != "checked"])
 def test_host_programs_print_what_python_computes(device, compiler, name, tmp_path):
     if name == "many_types" and not device.capabilities.fp64:

@@ -71,6 +71,7 @@ def test_sums_err_by_few_roundings(device, size):
     assert found == float(xp.sum(cuda.to_device(values)))
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_nan_and_infinities(device, dtype):
     rows = np.zeros((5, 40), dtype)

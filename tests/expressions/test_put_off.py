@@ -33,7 +33,7 @@ def array(device):
 def kernels(monkeypatch):
     """Counts launches of expressions."""
     launched = []
-    run, again, several = evaluation._run, evaluation._run_again, together._run
+    run, again, several = evaluation._run, evaluation.repeat, together._run
 
     def counted(function):
         def call(*args):
@@ -45,7 +45,7 @@ def kernels(monkeypatch):
         return call
 
     monkeypatch.setattr(evaluation, "_run", counted(run))
-    monkeypatch.setattr(evaluation, "_run_again", counted(again))
+    monkeypatch.setattr(evaluation, "repeat", counted(again))
     monkeypatch.setattr(together, "_run", counted(several))
     return launched
 

@@ -135,9 +135,9 @@ CASES = {
     "product of a scalar": lambda: portagpu.matmul(np.float32(2), zeros(3, 4)),
     "product of host and device": lambda: portagpu.matmul(zeros(3, 3), cuda.to_device(zeros(3, 3))),
     "product of a device array and a number": lambda: on_device(3, 3) @ 2,
-    "product of a list and a device array": lambda: [1, 2, 3] @ on_device(3, 3),
-    "product of two dtypes on the device": lambda: (
-        cuda.to_device(zeros(3, 3)) @ cuda.to_device(zeros(3, 3, dtype=np.float64))
+    "product of a list and a device array": lambda: portagpu.matmul([1, 2, 3], on_device(3, 3)),
+    "product of two dtypes on the device": lambda: portagpu.matmul(
+        cuda.to_device(zeros(3, 3)), cuda.to_device(zeros(3, 3, dtype=np.float64))
     ),
     "product into a wrong shape": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 4), out=zeros(2, 3)),
     "product into a wrong dtype": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 4), out=zeros(2, 4, dtype=np.float64)),
@@ -148,7 +148,6 @@ CASES = {
     "product as a dtype of other machines": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 2), dtype=np.dtype(">f4")),
     "product times a span of time": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 2), alpha=np.timedelta64(2, "s")),
     "product of text": lambda: portagpu.matmul("a", zeros(3, 4)),
-    "ufunc without implementation": lambda: np.add.at(cuda.to_device(zeros(4)), 0, 1),
     "shape that is a float": lambda: cuda.device_array(3.5),
     "no shape": lambda: cuda.device_array(None),
     "shape that is text": lambda: cuda.device_array("34"),
@@ -183,7 +182,7 @@ CASES = {
         "sum of shapes that do not fit": lambda: on_device(4) + on_device(3),
     "sum with an array of objects": lambda: on_device(4) + np.array([None] * 4),
     "reduction of nothing": lambda: on_device(0).max(),
-    "function without implementation": lambda: np.einsum("i->", on_device(4)),
+    "function without implementation": lambda: np.polydiv(on_device(4), on_device(2)),
     "host array without a copy": lambda: np.asarray(on_device(4), copy=False),
     "device beyond the last": lambda: cuda.gpus[99],
     "device by name among the numbers": lambda: cuda.gpus["gpu"],

@@ -28,6 +28,7 @@ class _Launches:
         self.given = given
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.one_device
 @pytest.mark.parametrize("name", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("rows", [True, False])

@@ -38,6 +38,7 @@ def test_merge_sort_of_records(device):
     np.testing.assert_array_equal(found.copy_to_host(), x[order])
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dtype", ["float32", "uint8", "int64"])
 @pytest.mark.parametrize("largest", [True, False])
 def test_top_k(device, dtype, largest):

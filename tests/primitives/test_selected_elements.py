@@ -80,6 +80,7 @@ def test_numbers_of_repeats(device):
         numbers_of_repeats(cuda.to_device(np.array([1, -1])))
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("size", [20, 4097, 140_011])
 def test_many_threads(device, as_on_gpus, size):
     x, flags = np.random.default_rng(5).random(size).astype(np.float32), flags_of(size, 0.4)
@@ -91,3 +92,15 @@ def test_many_threads(device, as_on_gpus, size):
     np.testing.assert_array_equal(parted.copy_to_host(), np.concatenate([x[flags], x[~flags]]))
     places = np.random.default_rng(6).integers(-size, size, 70_003)
     np.testing.assert_array_equal(d[cuda.to_device(places)].copy_to_host(), x[places])
+
+
+@pytest.mark.parametrize("count", [4097, 2**14 + 3, 2**16])
+@pytest.mark.parametrize("start", [0, 1, 8, 13])
+def test_flags_that_begin_anywhere(device, count, start):
+    """CPUs count them by words, where these are aligned; ends of shares, and of flags, lie within a word."""
+    host = np.random.default_rng(count).random(count + start) > 0.5
+    flags = cuda.to_device(host)[start:]
+    assert np.array_equal(primitives.flatnonzero(flags).copy_to_host(), np.flatnonzero(host[start:]))
+    for constant in (False, True):
+        flags = cuda.to_device(np.full(count + start, constant))[start:]
+        assert primitives.flatnonzero(flags).size == count * constant

@@ -66,6 +66,38 @@ def test_the_reference_stream_is_numpys(device):
         assert (ours.random(17).copy_to_host() == theirs.random(17)).all()
 
 
+def test_the_reference_streams_integers_are_numpys(device):
+    ours, theirs = Philox4x64(7), np.random.Generator(np.random.Philox(7))
+
+    def same(*args, **options):
+        found, wanted = ours.integers(*args, **options), theirs.integers(*args, **options)
+        assert (found.shape, found.dtype) == (np.shape(wanted), wanted.dtype)
+        np.testing.assert_array_equal(found.copy_to_host(), wanted)
+
+    same(0, 6, 101)
+    same(5, size=(3, 4), dtype=np.int32)
+    same(-(2**31), 2**31 - 1, 33, dtype=np.int32, endpoint=True)
+    same(0, 3 * 2**30, 1000, dtype=np.uint32)  # a quarter of the words is refused
+    assert (ours.random(3, np.float32).copy_to_host() == theirs.random(3, np.float32)).all()
+    same(-100, 101, 50, dtype=np.int16)
+    same(0, 256, 7, dtype=np.uint8)
+    same(0, 130, 500, dtype=np.uint8)
+    same(0, 2, 77, dtype=bool)
+    assert (ours.random_raw(5).copy_to_host() == theirs.bit_generator.random_raw(5)).all()  # half a word is kept
+    same(0, 2**32, 9)
+    same(0, 2**63 + 5, 300, dtype=np.uint64)
+    same(-(2**63), 2**63 - 1, 5, endpoint=True)
+    same(4, 5, 3)
+    same(0, 10, 0)
+    if device.capabilities.fp64:
+        assert (ours.random(17).copy_to_host() == theirs.random(17)).all()
+    assert (ours.random(5, np.float32).copy_to_host() == theirs.random(5, np.float32)).all()
+    with pytest.raises(ArgumentTypeError, match="bounds"):
+        ours.integers(0, np.array([3, 4]))
+    with pytest.raises(ArgumentValueError):
+        ours.integers(3, 3)
+
+
 def test_the_reference_stream_jumps_and_carries_as_numpys(device):
     key, counter = 2**100 + 17, 2**192 - 3
     ours, theirs = Philox4x64(key=key, counter=counter), np.random.Philox(key=key, counter=counter)

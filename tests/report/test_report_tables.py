@@ -91,6 +91,7 @@ def test_tables_for_terminals():
 WIDTHS = (40, 60, 80, 100, 120, 250)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("key", VIEWS)
 def test_views_fit_any_terminal(key, width):

@@ -38,6 +38,7 @@ def test_lengths(device, dtype, batch):
         _check(xp.fft.ifft(there), np.fft.ifft(double), dtype, n)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.one_device
 def test_real(device, dtype):

@@ -35,6 +35,7 @@ def _check_orthonormal(q, eps):
     assert (_norms(_adjoint(_wide(q)) @ _wide(q) - np.eye(q.shape[-1])) <= 8 * max(q.shape[-2:]) * eps).all()
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dtype", _DTYPES)
 @pytest.mark.parametrize("shape", [(1, 1), (2, 5, 5), (3, 18, 18), (53, 53)])
 @pytest.mark.one_device
@@ -154,6 +155,7 @@ def test_as_numpy(device, name, dtype):
 _ORDERS = (0, 1, 2, 3.5, -1, np.inf, -np.inf)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
 @pytest.mark.one_device
 def test_norms(device, dtype):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda, xp
+from portagpu.errors import ShapeError
 
 _INF, _NAN = np.inf, np.nan
 # real and imaginary part of the operand, then of the result; a NaN's sign is open
@@ -53,6 +54,48 @@ def test_limits_are_numbers_of_python(dtype):
 def test_limits_keep_the_dtype(device):
     x = cuda.to_device(np.ones(3, np.float32))
     assert (x + xp.finfo(x.dtype).eps).dtype == np.float32
+
+
+_BEYOND_AXES = {
+    "sum": lambda x: xp.sum(x, axis=2),
+    "max": lambda x: xp.max(x, axis=(0, -3)),
+    "argmax": lambda x: xp.argmax(x, axis=2),
+    "cumulative_sum": lambda x: xp.cumulative_sum(x, axis=2),
+    "diff": lambda x: xp.diff(x, axis=2),
+    "sort": lambda x: xp.sort(x, axis=2),
+    "argsort": lambda x: xp.argsort(x, axis=-3),
+    "expand_dims": lambda x: xp.expand_dims(x, axis=3),
+    "squeeze": lambda x: xp.squeeze(x, axis=2),
+    "moveaxis": lambda x: xp.moveaxis(x, 2, 0),
+    "permute_dims": lambda x: xp.permute_dims(x, (0, 2)),
+    "flip": lambda x: xp.flip(x, axis=2),
+    "roll": lambda x: xp.roll(x, 1, axis=2),
+    "concat": lambda x: xp.concat([x, x], axis=2),
+    "stack": lambda x: xp.stack([x, x], axis=3),
+    "unstack": lambda x: xp.unstack(x, axis=2),
+    "repeat": lambda x: xp.repeat(x, 2, axis=2),
+    "take": lambda x: xp.take(x, xp.asarray([0]), axis=2),
+    "vecdot": lambda x: xp.vecdot(x, x, axis=2),
+    "tensordot": lambda x: xp.tensordot(x, x, axes=((2,), (0,))),
+    "cross": lambda x: xp.linalg.cross(x, x, axis=2),
+    "vector_norm": lambda x: xp.linalg.vector_norm(x, axis=2),
+    "fft": lambda x: xp.fft.fft(x, axis=2),
+    "fftshift": lambda x: xp.fft.fftshift(x, axes=(2,)),
+    "swapaxes": lambda x: x.swapaxes(0, 2),
+    "diagonal": lambda x: x.diagonal(0, 0, 2),
+    "add.reduce": lambda x: np.add.reduce(x, axis=2),
+    "add.accumulate": lambda x: np.add.accumulate(x, axis=2),
+}
+
+
+@pytest.mark.one_device
+def test_an_axis_that_is_not_there_is_an_index_error(device):
+    """NumPy's is an IndexError and a ValueError, so programs catch either."""
+    x = cuda.to_device(np.ones((2, 3), np.float32))
+    for name, call in _BEYOND_AXES.items():
+        with pytest.raises(IndexError) as caught:
+            call(x)
+        assert isinstance(caught.value, ShapeError), name
 
 
 def test_dlpack_names_its_keywords(device):

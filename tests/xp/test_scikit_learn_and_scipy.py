@@ -98,10 +98,9 @@ def _run(text, device):
     assert done.stdout.strip().endswith("done")
 
 
+@pytest.mark.thorough
 @pytest.mark.one_device
-@pytest.mark.parametrize(
-    "text", [_METRICS, pytest.param(_MODELS, marks=pytest.mark.thorough)], ids=["metrics", "models"]
-)
+@pytest.mark.parametrize("text", [_METRICS, _MODELS], ids=["metrics", "models"])
 def test_scikit_learn(device, text):
     pytest.importorskip("sklearn", minversion="1.6", reason="scikit-learn is not installed")
     _run(_LEARN + text, device)

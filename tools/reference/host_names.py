@@ -40,7 +40,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "Streams and events": (
         *("stream", "event", "synchronize", "event_elapsed_time", "default_stream", "legacy_default_stream"),
-        *("per_thread_default_stream", "external_stream", "defer_cleanup"),
+        *("per_thread_default_stream", "get_current_stream", "external_stream", "defer_cleanup"),
         *("profile_start", "profile_stop", "profiling"),
     ),
     "Types of values": ("typeof", "from_dtype", "as_dtype", "UniTuple"),

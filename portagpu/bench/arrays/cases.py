@@ -89,7 +89,7 @@ def _cases(problem: Problem, options: Options, context: Context) -> Iterator[Cas
         workload=problem.workload,
         memory=Memory.DEVICE,
         contenders=contenders,
-        check=lambda found: operation.check(found, right, operands[0].size),
+        check=lambda found: operation.check(operation.seen(found, *operands), right, operands[0].size),
     )
     yield made.beside(options.peers)
 

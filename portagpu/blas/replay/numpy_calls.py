@@ -16,6 +16,7 @@ from portagpu.blas.replay.keys import CallKey
 from portagpu.blas.replay.results import Constant, Leaf, recipe
 from portagpu.errors import PortaGPUError
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.replay.host_calls import HostBuffers
 from portagpu.runtime.replay.replay import Replay, recorded
 
@@ -98,7 +99,7 @@ def record_numpy_call(
         nonlocal returned
         returned = call(*arguments, **keywords)
 
-    context.unsettled.settle()  # what was put off is no part of the call
+    context.unsettled.settle(stream=current_stream(context))  # what was put off is no part of the call
     replay = recorded(make, trace.ranges, MOST_LAUNCHES, copies=True, numbers=bool(key.factors), host=trace)
     if replay is None or not trace.is_complete:
         return None, returned

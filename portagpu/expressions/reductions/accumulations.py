@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.dispatch.repeated import repeated
 from portagpu.errors import DTypeError, ShapeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions.functions import axes_in, finished, kinds_of
@@ -38,13 +39,20 @@ def accumulate(
     kind, output = kinds_of(ufunc, x.dtype, None if wanted is None else np.dtype(wanted))
     if kind != output:
         kind = output
-    found = scan(x, operator_of(ufunc, kind), number, output, initial=initial)
+    joining = operator_of(ufunc, kind)
+    if x.size:
+        key = accumulate, joining, number, output, initial
+        found = repeated(key, (x,), lambda: scan(x, joining, number, output, initial=initial))
+    else:
+        found = scan(x, joining, number, output, initial=initial)
     return finished(found, found, (), keepdims=False, out=target)
 
 
 def flat(x: DeviceNDArray) -> DeviceNDArray:
     """An array as one axis, in C order: a view where that is possible."""
-    return (x if x.is_c_contiguous() else x.copy()).ravel()
+    if x.layout == "C":
+        return x if x.ndim == 1 else x.ravel()
+    return x.copy().ravel()
 
 
 def outer(ufunc: np.ufunc, a: Any, b: Any, **options: Any) -> DeviceNDArray:

@@ -11,6 +11,7 @@ from portagpu.expressions.node import Node
 from portagpu.expressions.operations import Operation
 from portagpu.expressions.program import Program, Steps
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream
 
 
@@ -40,7 +41,7 @@ class Source:
             node: Node = deferred.node
             if node.result is not None:
                 root = node.result
-            elif node.was_reduced:
+            elif node.was_reduced or node.stream is not (stream or current_stream(node.context)):
                 deferred.evaluate()
             else:
                 node.was_reduced = True
@@ -49,7 +50,8 @@ class Source:
         if isinstance(root, Node):
             program = Program(root)
             while program.smaller is not None:
-                evaluate(program.smaller, stream=stream)
+                program.smaller.stream = stream or current_stream(array.context)
+                evaluate(program.smaller)
                 program = Program(root)
             if program.arrays:
                 self._program = program

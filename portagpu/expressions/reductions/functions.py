@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import dtypes
-from portagpu.errors import ArgumentTypeError, DTypeError, PortaGPUError, ShapeError
+from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, PortaGPUError, ShapeError
 from portagpu.expressions.apply import apply, put_off, store, taken
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion, operation
@@ -35,7 +35,7 @@ def axes_in(axis: Any, ndim: int) -> tuple[int, ...]:
         except TypeError:
             raise ShapeError(f"axis {each!r} is no integer", hint="axis= is None, an integer or a tuple") from None
         if not -ndim <= number < ndim:
-            raise ShapeError(f"there is no axis {number} in an array with {ndim} axes")
+            raise OutOfBoundsError(f"there is no axis {number} in an array with {ndim} axes")
         found.append(number % ndim)
     if len(set(found)) != len(found):
         raise ShapeError(f"axis {axis!r} names an axis twice")
@@ -237,7 +237,8 @@ def averaged(
 ) -> DeviceNDArray:
     """The sum along some axes, divided by a number, or the square root of that."""
     if _count(x, axes) == 0:
-        return filled(_left(x, axes), np.nan, kind, x)
+        nothing = complex(math.nan, math.nan) if kind.kind == "c" else math.nan
+        return filled(_left(x, axes), nothing, kind, x)
     reducer = reducer_of("add", kind, kind)._replace(mean=True, root=root, divisor=divisor)
     return reduced(x, reducer, frozenset(axes))
 

@@ -11,13 +11,6 @@ _ALL_LANES = 0xFFFFFFFF
 class TextOfExchanges(TextOfFunctions):
     """Adds what follows a thread's own elements."""
 
-    @property
-    def searches(self) -> bool:
-        """Whether places are looked for when the largest number is known: by threads that have neighbours alone."""
-        plan = self.plan
-        is_alone = plan.group == 1 and plan.lanes > 1 and not plan.across
-        return is_alone and self.reducer.has_places and not self.has_places
-
     def fold_lanes(self) -> None:
         """Join a thread's vectors, their lanes, and the rest: to ``t``."""
         if self.reducer.identity is None or self.searches:

@@ -11,6 +11,13 @@ from portagpu.expressions.step_text import applied, converted
 class TextOfFunctions(TextLines):
     """Adds the functions, and calls of them."""
 
+    @property
+    def searches(self) -> bool:
+        """Whether places are looked for when the largest number is known: by threads that have neighbours alone."""
+        plan = self.plan
+        is_alone = plan.group == 1 and plan.lanes > 1 and not plan.across
+        return is_alone and self.reducer.has_places and not self.has_places
+
     def functions(self) -> None:
         """Device functions: the program of an element, two numbers as one, and a number with an element."""
         reducer = self.reducer

@@ -6,15 +6,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portagpu.dispatch import ready
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import DTypeError, SettingsError, ShapeError
 from portagpu.primitives.bins import histogram_kernels as kernels
 from portagpu.primitives.extremes import extremes
+from portagpu.primitives.flat import stream_for
 from portagpu.primitives.shares import is_serial, threads_of
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.checks import host_array
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.kernel_source import launch
 
 _MOST_SHARED = 32768  # bytes of a block's bins: several blocks fit a unit
@@ -45,6 +48,7 @@ def histogram(
     *,
     weights: DeviceNDArray | None = None,
     density: bool = False,
+    stream: Stream | int = 0,
 ) -> tuple[DeviceNDArray, DeviceNDArray]:
     """How many elements, or what sum of weights, lies between neighbouring edges; and the edges. See `numpy.histogram`.
 
@@ -54,48 +58,52 @@ def histogram(
     magnitudes do, too. The host waits for the elements' range where that is not given.
     Raises `SettingsError` for other bins, `ShapeError`, `DTypeError`.
     """
-    flat = _flat(x)
-    if weights is not None and weights.shape != x.shape:
-        raise ShapeError(f"weights of shape {weights.shape} are not those of elements of shape {x.shape}")
-    if flat.dtype.kind == "b":
-        flat = flat.view(np.uint8)
-    if flat.dtype.kind not in "iuf":
-        raise DTypeError(
-            f"a histogram is of real numbers, not of {flat.dtype}", hint="convert it: x.astype(np.float32)"
-        )
-    chosen, edges = _bins_of(flat, bins, range)
-    found = _counted(flat, chosen, None if weights is None else _flat(weights))
-    if density:
-        widths = to_device(np.diff(edges.copy_to_host()).astype(np.float64), context=x.context)
-        found = found / widths / float(found.copy_to_host().sum())
-    elif weights is not None and found.dtype != weights.dtype and weights.dtype.kind in "iuf":
-        found = found.astype(weights.dtype)
-    return found, edges
+    with stream_for(x, stream):
+        flat = _flat(x)
+        if weights is not None and weights.shape != x.shape:
+            raise ShapeError(f"weights of shape {weights.shape} are not those of elements of shape {x.shape}")
+        if flat.dtype.kind == "b":
+            flat = flat.view(np.uint8)
+        if flat.dtype.kind not in "iuf":
+            raise DTypeError(
+                f"a histogram is of real numbers, not of {flat.dtype}", hint="convert it: x.astype(np.float32)"
+            )
+        chosen, edges = _bins_of(flat, bins, range)
+        found = _counted(flat, chosen, None if weights is None else _flat(weights))
+        if density:
+            widths = to_device(np.diff(edges.copy_to_host()).astype(np.float64), context=x.context)
+            found = found / widths / float(found.copy_to_host().sum())
+        elif weights is not None and found.dtype != weights.dtype and weights.dtype.kind in "iuf":
+            found = found.astype(weights.dtype)
+        return found, edges
 
 
-def bincount(x: DeviceNDArray, weights: DeviceNDArray | None = None, minlength: int = 0) -> DeviceNDArray:
+def bincount(
+    x: DeviceNDArray, weights: DeviceNDArray | None = None, minlength: int = 0, *, stream: Stream | int = 0
+) -> DeviceNDArray:
     """How often each whole number from 0 to the largest occurs, or the sum of its weights. See `numpy.bincount`.
 
     The host waits for the largest. Raises `ShapeError` for numbers below 0 and arrays of several axes, `DTypeError`.
     """
-    if x.ndim != 1:
-        raise ShapeError(f"bincount takes an array of one axis, not of {x.ndim}", hint="x.ravel()")
-    if x.dtype.kind not in "biu":
-        raise DTypeError(f"bincount takes whole numbers, not {x.dtype}", hint="convert them: x.astype(np.int64)")
-    if minlength < 0:
-        raise ShapeError(f"minlength= is not negative, as {minlength} is")
-    if weights is not None and weights.shape != x.shape:
-        raise ShapeError(f"weights of shape {weights.shape} are not those of {x.shape} elements")
-    flat = _flat(x)
-    if flat.dtype.kind == "b":
-        flat = flat.view(np.uint8)
-    low, high = (int(n) for n in extremes(flat)) if flat.size else (0, -1)
-    if low < 0:
-        raise ShapeError(f"bincount takes numbers from 0 on, not {low}")
-    count = max(high + 1, minlength)
-    zero = np.int32(0)
-    bins = _Bins(count, kernels.place_itself, flat, zero, zero, zero, zero)
-    return _counted(flat, bins, None if weights is None else _flat(weights))
+    with stream_for(x, stream):
+        if x.ndim != 1:
+            raise ShapeError(f"bincount takes an array of one axis, not of {x.ndim}", hint="x.ravel()")
+        if x.dtype.kind not in "biu":
+            raise DTypeError(f"bincount takes whole numbers, not {x.dtype}", hint="convert them: x.astype(np.int64)")
+        if minlength < 0:
+            raise ShapeError(f"minlength= is not negative, as {minlength} is")
+        if weights is not None and weights.shape != x.shape:
+            raise ShapeError(f"weights of shape {weights.shape} are not those of {x.shape} elements")
+        flat = _flat(x)
+        if flat.dtype.kind == "b":
+            flat = flat.view(np.uint8)
+        low, high = (int(n) for n in extremes(flat)) if flat.size else (0, -1)
+        if low < 0:
+            raise ShapeError(f"bincount takes numbers from 0 on, not {low}")
+        count = max(high + 1, minlength)
+        zero = np.int32(0)
+        bins = _Bins(count, kernels.place_itself, flat, zero, zero, zero, zero)
+        return _counted(flat, bins, None if weights is None else _flat(weights))
 
 
 def _bins_of(x: DeviceNDArray, bins: Any, limits: Any) -> tuple[_Bins, DeviceNDArray]:
@@ -181,7 +189,7 @@ def _piece(
             rows = max(1, min(caps.compute_units, x.size // max(bins.number, 1024)))
             parts = device_array((rows, bins.number), total, context=context)
             kernel = kernels.serial_kernel(bins.place, amount, total)
-            kernel[rows, 1](x, amounts, *numbers, -(-x.size // rows), parts)
+            ready.launch(kernel, rows, 1, (x, amounts, *numbers, -(-x.size // rows), parts))
             launch(kernels.add_rows, out.size, None, 0, (parts, out), context)
             return out
         launch(kernels.clear, out.size, None, 0, (out,), context)
@@ -199,7 +207,7 @@ def _piece(
             kernel = kernels.shared_kernel(plan)
         else:
             kernel = kernels.atomic_kernel(bins.place, amount, threads, total)
-        kernel[blocks, threads](x, amounts, *numbers, share, out)
+        ready.launch(kernel, blocks, threads, (x, amounts, *numbers, share, out))
     return out
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import cuda
+from portagpu.dispatch import ready
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.context import Context
@@ -65,7 +66,7 @@ def band(rows: int, columns: int, low: int, high: int, dtype: np.dtype[Any], con
         out = device_array((rows, columns), dtype, context=context)
         if out.size:
             threads = min(_THREADS, context.capabilities.max_work_group_size)
-            _band[(-(-columns // threads), min(rows, _MOST_ROWS)), (threads, 1)](out, low, high)
+            ready.launch(_band, (-(-columns // threads), min(rows, _MOST_ROWS), 1), threads, (out, low, high))
     return out
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import cuda
+from portagpu.dispatch import ready
 from portagpu.errors import ShapeError
 from portagpu.primitives.scans.operators import operator_of
 from portagpu.primitives.scans.scanning import inclusive_scan, scan
@@ -72,10 +73,10 @@ def reduce_by_key(
     count = np.dtype(np.int32 if size < 2**31 else np.int64)
     marks = device_array(size, count, context=context)
     with context.unsettled:
-        _mark_ends[blocks, threads, stream](told, marks)
+        ready.launch(_mark_ends, blocks, threads, (told, marks), stream)
         places = scan(marks, operator_of(np.add, count), 0, count, stream=stream)
     runs = int(places[size - 1])
     found = device_array(runs, told.dtype, context=context), device_array(runs, kind, context=context)
     with context.unsettled:
-        _gather_ends[blocks, threads, stream](told, reduced, places, *found)
+        ready.launch(_gather_ends, blocks, threads, (told, reduced, places, *found), stream)
     return found

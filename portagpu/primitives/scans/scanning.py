@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.dispatch.ready import ReadyLaunch
-from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.dispatch.ready import ReadyLaunch, remember
+from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, ShapeError
 from portagpu.primitives.scans.operators import Operator, operator_of
 from portagpu.primitives.scans.plans import Division, Heads, divided
 from portagpu.primitives.scans.text import kernel_of
@@ -107,7 +107,7 @@ def scan(
     except TypeError:
         raise ShapeError(f"axis {axis!r} is no integer", hint="a scan goes along one axis") from None
     if not -array.ndim <= number < array.ndim:
-        raise ShapeError(f"there is no axis {number} in an array with {array.ndim} axes")
+        raise OutOfBoundsError(f"there is no axis {number} in an array with {array.ndim} axes")
     number %= array.ndim
     context = array.context
     shape = array.shape
@@ -127,7 +127,7 @@ def scan(
         if initial:
             _fill_first(target, number, joining, dtype)
         if array.size:
-            where = context.default_stream if isinstance(stream, int) else as_stream(stream, context)
+            where = as_stream(stream, context)
             others = streams_beside(where, (source, *([] if told is None else [told])))
             for other in others:
                 where.wait_stream(other)
@@ -224,9 +224,8 @@ def _run(
     numbers = [index(n) for n in (items, outer, length, inner, chunk, parts, turns, length + extra, extra)]
     args = (*arrays, *numbers)
     key = ("scan", plan, joining, blocks, *(a.layout_token for a in arrays))
-    launches = context.expression_launches
-    ready: ReadyLaunch | None = None if None in key[4:] else launches.get(key)
+    ready: ReadyLaunch | None = None if None in key[4:] else context.expression_launches.get(key)
     if ready is None or not ready.again(stream, args):
         ready = ReadyLaunch(kernel_of(plan, joining), (blocks, 1, 1), (plan.block, 1, 1), args, context)
         ready.again(stream, args)
-        launches[key] = ready
+        remember(context, key, ready)

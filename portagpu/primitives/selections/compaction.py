@@ -6,20 +6,25 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.dispatch import ready
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.primitives.flat import new
 from portagpu.primitives.selections.compaction_kernels import (
     ITEMS,
+    WORD,
+    count_words,
     counting_kernel,
     drop,
     keep,
     moving_kernel,
+    moving_words,
     number_of,
     places_kernel,
     value_of,
 )
 from portagpu.primitives.shares import shares_of, threads_of
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream, as_stream
 
 _INDEX = np.dtype(np.int64)
@@ -34,13 +39,14 @@ class Compaction:
     Results are new and written in ``stream``; whoever calls stands within ``context.unsettled``.
     """
 
-    __slots__ = ("_count", "_flags", "_places", "_shares", "_stream")
+    __slots__ = ("_count", "_flags", "_places", "_shares", "_stream", "_words")
 
     def __init__(self, flags: DeviceNDArray, stream: Stream | int = 0) -> None:
         self._flags = flags
         context = flags.context
-        self._stream = context.default_stream if isinstance(stream, int) else as_stream(stream, context)
+        self._stream = as_stream(stream, context)
         self._count = None if flags.size else 0
+        self._words: DeviceNDArray | None = None  # the flags, where they were counted so
         caps = context.capabilities
         threads = threads_of(caps)
         self._shares = shares_of(flags.size, caps, ITEMS * threads)
@@ -55,15 +61,20 @@ class Compaction:
         flags, shares, places, stream = self._flags, self._shares, self._places, self._stream
         counts = new((shares.blocks,), _INDEX, flags.context)
         counted, share = flags, shares.share
-        if shares.threads > 1 and not flags.size % 4 and not flags.offset % 4:  # four flags at once
-            counted, share = flags.view(np.uint32), share // 4
-        counting_kernel(shares.threads)[shares.blocks, shares.threads, stream](counted, counts, share)
-        places_kernel(shares.threads)[1, shares.threads, stream](counts, places)
+        if shares.threads == 1 and not share % WORD and not flags.offset % WORD:
+            self._words = flags._view(slice(0, flags.size // WORD * WORD)).view(np.uint64)
+            ready.launch(count_words, shares.blocks, 1, (self._words, flags, counts, share), stream)
+        else:
+            if shares.threads > 1 and not flags.size % 4 and not flags.offset % 4:  # four flags at once
+                counted, share = flags.view(np.uint32), share // 4
+            kernel = counting_kernel(shares.threads)
+            ready.launch(kernel, shares.blocks, shares.threads, (counted, counts, share), stream)
+        ready.launch(places_kernel(shares.threads), 1, shares.threads, (counts, places), stream)
         self._count = self._last_place()
 
     def _last_place(self) -> int:
         last = self._places[self._places.size - 1 :]
-        if self._stream is last.context.default_stream:  # whose copies wait
+        if self._stream is current_stream(last.context):  # whose copies wait
             return int(last.copy_to_host()[0])
         found = last.copy_to_host(stream=self._stream)
         self._stream.synchronize()
@@ -104,8 +115,12 @@ class Compaction:
 
     def _move(self, values: DeviceNDArray, out: DeviceNDArray, fetch: Dispatcher, rest: Dispatcher) -> None:
         blocks, threads, share = self._shares
+        if self._words is not None and rest is drop and blocks > 1:
+            args = (self._words, self._flags, self._places, values, out, share)
+            ready.launch(moving_words(fetch), blocks, threads, args, self._stream)
+            return
         kernel = moving_kernel(threads, fetch, rest, out.dtype)
-        kernel[blocks, threads, self._stream](self._flags, self._places, values, out, share)
+        ready.launch(kernel, blocks, threads, (self._flags, self._places, values, out, share), self._stream)
 
 
 __all__ = ["Compaction"]

@@ -23,6 +23,11 @@ ITEMS = 16
 _ALL = 0xFFFFFFFF
 _WARP = 32
 _LANES = 16  # counts that a CPU's thread keeps, for vectors of that many lanes
+WORD = 8
+"""Flags of a word, of which a CPU has an instruction that counts."""
+_SUMS = 4
+_ONES = 0x0101010101010101
+_BITS = 8  # of a flag
 
 
 @cuda.jit(device=True)
@@ -100,6 +105,30 @@ def counting_kernel(threads: int) -> Dispatcher:
             counts[cuda.blockIdx.x] = np.int64(sums[0])
 
     return cuda.jit(count)
+
+
+@cuda.jit
+def count_words(words, flags, counts, share):
+    """The same for CPUs: ``words`` are the flags, `WORD` in each, but for the last few; so is a share a multiple."""
+    first = cuda.blockIdx.x * share
+    last = min(first + share, flags.size)
+    sums = cuda.local.array(_SUMS, np.int64)
+    for k in cuda.unroll(range(_SUMS)):
+        sums[k] = 0
+    i, end = first // WORD, last // WORD
+    while i + _SUMS <= end:
+        for k in cuda.unroll(range(_SUMS)):
+            sums[k] += np.int64(cuda.popc(words[i + k]))
+        i += _SUMS
+    while i < end:
+        sums[0] += np.int64(cuda.popc(words[i]))
+        i += 1
+    total = np.int64(0)
+    for k in cuda.unroll(range(_SUMS)):
+        total += sums[k]
+    for k in range(end * WORD, last):
+        total += np.int64(flags[k])
+    counts[cuda.blockIdx.x] = total
 
 
 @cache
@@ -218,6 +247,34 @@ def moving_kernel(threads: int, fetch: Dispatcher, rest: Dispatcher, dtype: np.d
             places[places.size - 1] = start
 
     return cuda.jit(move)
+
+
+@cache
+def moving_words(fetch: Dispatcher) -> Dispatcher:
+    """The same for CPUs without those that have no flag: ``words`` are the flags as for `count_words`.
+
+    A product tells how many flags are set up to each one of a word, so that no store waits for the one before it.
+    """
+
+    def move_words(words, flags, places, values, out, share):
+        i = cuda.blockIdx.x * share
+        last = min(i + share, flags.size)
+        place = places[cuda.blockIdx.x]
+        end = places[cuda.blockIdx.x + 1]
+        while place + WORD <= end and i + WORD <= last:
+            sums = words[i // WORD] * np.uint64(_ONES)
+            out[place] = fetch(values, i)
+            for k in cuda.unroll(range(1, WORD)):
+                before = (sums >> np.uint64(_BITS * (k - 1))) & np.uint64(WORD + WORD - 1)
+                out[place + np.int64(before)] = fetch(values, i + k)
+            place += np.int64(sums >> np.uint64(_BITS * (WORD - 1)))
+            i += WORD
+        while place < end:
+            out[place] = fetch(values, i)
+            place += np.int64(flags[i])
+            i += 1
+
+    return cuda.jit(move_words)
 
 
 def _serial(fetch: Dispatcher, rest: Dispatcher) -> Dispatcher:

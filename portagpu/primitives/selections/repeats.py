@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from portagpu import cuda
+from portagpu.dispatch import ready
 from portagpu.errors import ShapeError
 from portagpu.primitives.selections.compaction_kernels import places_kernel
 from portagpu.primitives.selections.predicates import flags_by
@@ -46,7 +47,7 @@ def numbers_of_repeats(counts: DeviceNDArray) -> DeviceNDArray:
     with context.unsettled:
         places = device_array(flat.size + 1, np.int64, context=context)
         threads = threads_of(context.capabilities)
-        places_kernel(threads)[1, threads](flat, places)
+        ready.launch(places_kernel(threads), 1, threads, (flat, places))
         out = device_array(int(places[flat.size :].copy_to_host()[0]), np.int64, context=context)
         if out.size:
             launch(_owners, out.size, None, 0, (places, out), context)

@@ -9,6 +9,7 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.errors import ShapeError
+from portagpu.primitives.flat import stream_for
 from portagpu.primitives.gathers.gathering import Subscripts, gather
 from portagpu.primitives.selections.selection import flatnonzero
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -41,17 +42,24 @@ def lengths_between(starts: DeviceNDArray, size: int, stream: Stream | int = 0) 
     return lengths
 
 
-def run_length_encode(values: DeviceNDArray) -> tuple[DeviceNDArray, DeviceNDArray]:
-    """The value of each stretch of equal neighbours of a 1-D array, and how many these are, int64.
-
-    A NaN is equal to none. The host waits for the number of stretches. Raises `ShapeError`.
-    """
-    if values.ndim != 1:
-        raise ShapeError(f"runs are those of an array of one axis, not of {values.ndim}", hint="x.ravel()")
+def run_begins(values: DeviceNDArray) -> DeviceNDArray:
+    """Where stretches of equal neighbours of a 1-D array begin, int64. The host waits for their number."""
     context = values.context
     with context.unsettled:
         flags = device_array(values.size, np.bool_, context=context)
         if values.size:
             launch(_begins, values.size, None, 0, (values, flags), context)
-        starts = flatnonzero(flags)
-        return gather(values, 0, 1, Subscripts(starts, known=True)), lengths_between(starts, values.size)
+        return flatnonzero(flags)
+
+
+def run_length_encode(values: DeviceNDArray, *, stream: Stream | int = 0) -> tuple[DeviceNDArray, DeviceNDArray]:
+    """The value of each stretch of equal neighbours of a 1-D array, and how many these are, int64.
+
+    A NaN is equal to none. The host waits for the number of stretches. Raises `ShapeError`.
+    """
+    with stream_for(values, stream):
+        if values.ndim != 1:
+            raise ShapeError(f"runs are those of an array of one axis, not of {values.ndim}", hint="x.ravel()")
+        with values.context.unsettled:
+            starts = run_begins(values)
+            return gather(values, 0, 1, Subscripts(starts, known=True)), lengths_between(starts, values.size)

@@ -7,53 +7,59 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, ShapeError
-from portagpu.primitives.flat import flat
+from portagpu.primitives.flat import flat, stream_for
 from portagpu.primitives.selections.compaction import Compaction
 from portagpu.primitives.selections.coordinates import coordinates_of
 from portagpu.primitives.selections.predicates import flags_by, flags_of
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.execution.stream import Stream
 
 
-def select(values: DeviceNDArray, flags: DeviceNDArray) -> DeviceNDArray:
+def select(values: DeviceNDArray, flags: DeviceNDArray, *, stream: Stream | int = 0) -> DeviceNDArray:
     """The elements whose flag is set, in C order: what ``values[flags]`` is for arrays of one shape.
 
     ``flags``: bools, or numbers, of which those are set that are not 0. The call waits until it is known how many there
     are. Raises `ShapeError`, `ArgumentTypeError`.
     """
-    found, source = _pair(values, flags, "selected")
-    with found.context.unsettled:
-        return Compaction(found).values(source)
+    with stream_for(values, stream):
+        found, source = _pair(values, flags, "selected")
+        with found.context.unsettled:
+            return Compaction(found).values(source)
 
 
-def select_if(values: DeviceNDArray, predicate: Any) -> DeviceNDArray:
+def select_if(values: DeviceNDArray, predicate: Any, *, stream: Stream | int = 0) -> DeviceNDArray:
     """The elements for which ``predicate``, a function of one element or a device function, is true, in C order."""
-    source = flat(values)
-    return select(source, flags_by(source, predicate))
+    with stream_for(values, stream):
+        source = flat(values)
+        return select(source, flags_by(source, predicate))
 
 
-def flatnonzero(flags: DeviceNDArray) -> DeviceNDArray:
+def flatnonzero(flags: DeviceNDArray, *, stream: Stream | int = 0) -> DeviceNDArray:
     """The numbers, counted in C order, of the elements that are not 0: int64, ascending."""
-    found = _flags(flags)
-    with found.context.unsettled:
-        return Compaction(found).numbers()
+    with stream_for(flags, stream):
+        found = _flags(flags)
+        with found.context.unsettled:
+            return Compaction(found).numbers()
 
 
-def nonzero(flags: DeviceNDArray) -> tuple[DeviceNDArray, ...]:
+def nonzero(flags: DeviceNDArray, *, stream: Stream | int = 0) -> tuple[DeviceNDArray, ...]:
     """For each axis the subscripts of the elements that are not 0, in C order. Raises `ShapeError` without axes."""
-    if not flags.ndim:
-        raise ShapeError("a 0-d array has no axes whose subscripts could be found", hint="reshape it to (1,)")
-    found = flatnonzero(flags)
-    return (found,) if flags.ndim == 1 else coordinates_of(found, flags.shape)
+    with stream_for(flags, stream):
+        if not flags.ndim:
+            raise ShapeError("a 0-d array has no axes whose subscripts could be found", hint="reshape it to (1,)")
+        found = flatnonzero(flags)
+        return (found,) if flags.ndim == 1 else coordinates_of(found, flags.shape)
 
 
-def partition(values: DeviceNDArray, flags: DeviceNDArray) -> tuple[DeviceNDArray, int]:
+def partition(values: DeviceNDArray, flags: DeviceNDArray, *, stream: Stream | int = 0) -> tuple[DeviceNDArray, int]:
     """The elements with a flag, then those without, each in C order, and how many have one: a stable partition.
 
     Raises `ShapeError`, `ArgumentTypeError`.
     """
-    found, source = _pair(values, flags, "parted")
-    with found.context.unsettled:
-        return Compaction(found).parted(source)
+    with stream_for(values, stream):
+        found, source = _pair(values, flags, "parted")
+        with found.context.unsettled:
+            return Compaction(found).parted(source)
 
 
 def _pair(values: DeviceNDArray, flags: DeviceNDArray, done: str) -> tuple[DeviceNDArray, DeviceNDArray]:

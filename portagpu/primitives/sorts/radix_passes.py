@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.dispatch import ready
 from portagpu.primitives.sorts import radix_chunks, radix_onesweep, radix_serial
 from portagpu.primitives.sorts.radix_plan import DIGITS, WIDTH, Payload, Plan
 from portagpu.primitives.sorts.radix_request import THREADS, Request, Sorted, plan_of
@@ -105,11 +106,13 @@ def _sweeping(plan: Plan, request: Request) -> Callable[..., Any]:
         plan: Plan,
     ) -> None:
         if place == 0:
-            radix_onesweep.clear[min(-(-told.size // THREADS), limit), THREADS, stream](counts, tickets, told)
-            radix_onesweep.count_all_digits[blocks, plan.threads, stream](keys, counts, counting)
-            radix_onesweep.begin_digits[plan.passes, DIGITS, stream](counts)
+            ready.launch(
+                radix_onesweep.clear, min(-(-told.size // THREADS), limit), THREADS, (counts, tickets, told), stream
+            )
+            ready.launch(radix_onesweep.count_all_digits, blocks, plan.threads, (keys, counts, counting), stream)
+            ready.launch(radix_onesweep.begin_digits, plan.passes, DIGITS, (counts,), stream)
         operands = keys, result, values, moved, counts, tickets, told, place
-        radix_onesweep.sweep[tiles, plan.threads, stream](*operands, plan)
+        ready.launch(radix_onesweep.sweep, tiles, plan.threads, (*operands, plan), stream)
 
     return make
 
@@ -145,9 +148,11 @@ def _chunked(plan: Plan, request: Request) -> Callable[..., Any]:
         place: int,
         plan: Plan,
     ) -> None:
-        kernels.count_digits[chunks, plan.threads, stream](keys, counts, size, place, counting)
-        kernels.begin_chunks[1, plan.threads, stream](counts, counting)
-        kernels.move_digits[chunks, plan.threads, stream](keys, result, values, moved, counts, size, place, plan)
+        ready.launch(kernels.count_digits, chunks, plan.threads, (keys, counts, size, place, counting), stream)
+        ready.launch(kernels.begin_chunks, 1, plan.threads, (counts, counting), stream)
+        ready.launch(
+            kernels.move_digits, chunks, plan.threads, (keys, result, values, moved, counts, size, place, plan), stream
+        )
 
     return make
 

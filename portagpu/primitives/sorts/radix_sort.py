@@ -8,6 +8,7 @@ from enum import Enum
 import numpy as np
 
 from portagpu.device.capabilities import Capabilities
+from portagpu.dispatch import ready
 from portagpu.primitives.sorts import radix_chunks, radix_serial
 from portagpu.primitives.sorts.radix_passes import serial_width, sort_by_chunks, sort_by_sweeps, sort_serial_chunks
 from portagpu.primitives.sorts.radix_plan import WIDTH, Payload
@@ -79,11 +80,11 @@ def _sort_tiny(request: Request, found: Sorted) -> None:
     operands = _operands(request, found)
     if has_tiles(caps):
         blocks = -(-request.keys.size // threads)
-        sort_tiny_rows[blocks, threads, request.stream](*(*operands, request.length, plan))
+        ready.launch(sort_tiny_rows, blocks, threads, (*operands, request.length, plan), request.stream)
     else:
         share = max(_SOME_ROWS, -(-request.rows // (caps.compute_units * _TURNS)))
         args = (*operands, request.length, share, plan)
-        radix_serial.sort_tiny_rows[-(-request.rows // share), 1, request.stream](*args)
+        ready.launch(radix_serial.sort_tiny_rows, -(-request.rows // share), 1, args, request.stream)
 
 
 def _sort_small(request: Request, found: Sorted) -> None:
@@ -91,7 +92,7 @@ def _sort_small(request: Request, found: Sorted) -> None:
     plan = plan_of(request, items=items)
     blocks = min(request.rows, request.context.capabilities.max_blocks_of_axis)
     args = (*_operands(request, found), request.length, plan)
-    sort_small_rows[blocks, THREADS, request.stream](*args)
+    ready.launch(sort_small_rows, blocks, THREADS, args, request.stream)
 
 
 def _between(request: Request, found: Sorted) -> tuple[DeviceNDArray, ...]:
@@ -114,8 +115,12 @@ def _sort_by_rows(request: Request, found: Sorted) -> None:
     kind = None if found.moved is None else found.moved.dtype
     plan = plan_of(request, value=kind, writes_keys=True)
     blocks = min(request.rows, request.context.capabilities.max_blocks_of_axis)
-    radix_chunks.sort_rows[blocks, THREADS, request.stream](
-        request.keys, keys, other_keys, values, moved, other_values, request.length, plan
+    ready.launch(
+        radix_chunks.sort_rows,
+        blocks,
+        THREADS,
+        (request.keys, keys, other_keys, values, moved, other_values, request.length, plan),
+        request.stream,
     )
 
 
@@ -123,8 +128,12 @@ def _sort_serial_rows(request: Request, found: Sorted) -> None:
     keys, other_keys, moved, other_values = _between(request, found)
     values = request.keys if request.values is None else request.values
     plan = plan_of(request, 1, number=np.int64, writes_keys=True, width=serial_width(request))
-    radix_serial.sort_rows[request.rows, 1, request.stream](
-        request.keys, keys, other_keys, values, moved, other_values, request.length, plan
+    ready.launch(
+        radix_serial.sort_rows,
+        request.rows,
+        1,
+        (request.keys, keys, other_keys, values, moved, other_values, request.length, plan),
+        request.stream,
     )
 
 

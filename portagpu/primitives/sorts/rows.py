@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray
 
 BITS = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
@@ -24,7 +24,7 @@ def checked_axis(axis: Any, ndim: int) -> int:
     except TypeError as error:
         raise ArgumentTypeError(f"axis= is an integer, not {axis!r}") from error
     if not -ndim <= at < ndim:
-        raise ShapeError(f"axis {at} is not of an array with {ndim} axes")
+        raise OutOfBoundsError(f"axis {at} is not of an array with {ndim} axes")
     return at % ndim
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.dispatch.repeated import repeated
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.primitives.gathers.gather import gathered
 from portagpu.primitives.sorts.complex_keys import complex_order
@@ -17,6 +18,8 @@ from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.operands import array_of
 
+_SMALL = 2**16  # elements of arrays whose launches take longer on the host than on the device
+
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stream: Stream | int = 0) -> DeviceNDArray:
     """A sorted copy of an array, along an axis; equal elements keep their order.
@@ -25,7 +28,14 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stream: Stream 
     `ShapeError` for an axis that the array does not have, `DTypeError` for elements without order.
     """
     x = array_of(x)
-    rows = Rows(x, checked_axis(axis, x.ndim))
+    at = checked_axis(axis, x.ndim)
+    if x.size <= _SMALL and stream == 0:
+        return repeated((sort, at, bool(descending)), (x,), lambda: _sorted(x, at, descending, 0))
+    return _sorted(x, at, descending, stream)
+
+
+def _sorted(x: DeviceNDArray, axis: int, descending: bool, stream: Stream | int) -> DeviceNDArray:
+    rows = Rows(x, axis)
     with x.context.unsettled:
         if x.dtype.kind == "c":
             places = complex_order(rows.array, rows.length, descending, stream)
@@ -40,7 +50,14 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stream: Stream 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stream: Stream | int = 0) -> DeviceNDArray:
     """The places, int64, of an array's elements in their order along an axis; see `sort`."""
     x = array_of(x)
-    rows = Rows(x, checked_axis(axis, x.ndim))
+    at = checked_axis(axis, x.ndim)
+    if x.size <= _SMALL and stream == 0:
+        return repeated((argsort, at, bool(descending)), (x,), lambda: _ordered(x, at, descending, 0))
+    return _ordered(x, at, descending, stream)
+
+
+def _ordered(x: DeviceNDArray, axis: int, descending: bool, stream: Stream | int) -> DeviceNDArray:
+    rows = Rows(x, axis)
     with x.context.unsettled:
         if x.dtype.kind == "c":
             places = complex_order(rows.array, rows.length, descending, stream)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
+from portagpu.dispatch import ready
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.primitives.selections.compaction import Compaction
 from portagpu.primitives.sorts.ordering import Order, order_of, ordered
@@ -153,8 +154,8 @@ def _selected(keys: DeviceNDArray, wanted: int, order: Order, stream: Any) -> tu
     counts = device_array(DIGITS, np.int32 if keys.size < 2**31 else np.int64, context=context)
     launch(start_search, DIGITS, None, stream, (state, counts, wanted), context)
     for shift in range(order.bits - WIDTH, -1, -WIDTH):
-        count_candidates[blocks, plan.threads, stream](keys, state, counts, shift, plan)
-        choose_digit[1, 1, stream](state, counts, shift)
+        ready.launch(count_candidates, blocks, plan.threads, (keys, state, counts, shift, plan), stream)
+        ready.launch(choose_digit, 1, 1, (state, counts, shift), stream)
     flags = device_array(keys.size, np.bool_, context=context)
     launch(mark_candidates, keys.size, None, stream, (keys, state, flags, order), context)
     candidates = Compaction(flags, stream)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from portagpu.errors import ClosedError, DTypeError, NotContiguousError, ShapeEr
 from portagpu.runtime.arrays import views
 from portagpu.runtime.arrays.checks import check_stream, check_target, check_writable, host_array, writable_view
 from portagpu.runtime.arrays.copies import copy_elements, copy_strided, download, upload
+from portagpu.runtime.arrays.facts import are_plain, facts_for, key_of, remember_view, with_facts
 from portagpu.runtime.arrays.foreign import is_foreign
 from portagpu.runtime.arrays.items import ArrayItems
 from portagpu.runtime.arrays.layout import (
@@ -35,6 +36,7 @@ from portagpu.runtime.arrays.overlap import may_overlap, note_shown
 from portagpu.runtime.arrays.reduction_methods import ArrayReductions
 from portagpu.runtime.execution.context import Context, context_of
 from portagpu.runtime.execution.cuda_members import ArrayNames
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.deferred import Deferred
 from portagpu.runtime.execution.recorder import between_streams
 from portagpu.runtime.execution.stream import Stream, as_stream
@@ -243,16 +245,43 @@ class DeviceNDArray(ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, 
             allocation_key=self.allocation_key,
         )
 
+    def _seen(
+        self,
+        asked: Any,
+        make: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]],
+        *,
+        moves: bool = False,
+        readonly: bool = False,
+    ) -> DeviceNDArray:
+        """The view whose shadow NumPy makes of this array's; ``moves``: it may begin elsewhere.
+
+        ``asked`` tells it from all others of an array that lies like this one, and is looked up; None: nothing does.
+        """
+        if asked is None or self.token is None or self._dtype.names is not None:
+            shadow = self._shadow()
+            return self._derive(make(shadow), shadow if moves else None, readonly=readonly)
+        key = asked, readonly, self._shape, self._strides, self._dtype, self.offset, self.readonly
+        facts = self.context.view_facts.get(key)
+        if facts is None:
+            shadow = self._shadow()
+            view = self._derive(make(shadow), shadow if moves else None, readonly=readonly)
+            remember_view(self.context, key, view)
+            return view
+        made: DeviceNDArray = with_facts(DeviceNDArray, facts)
+        made._buffer, made.stream, made.allocation_key = self.buffer, self.stream, self.allocation_key
+        made.base = self if self.base is None else self.base
+        return made
+
     def _view(self, key: Any) -> DeviceNDArray:
-        shadow = self._shadow()
-        return self._derive(views.indexed(shadow, key), shadow)
+        return self._seen(key_of(key), lambda shadow: views.indexed(shadow, key), moves=True)
 
     def broadcast_to(self, shape: Any) -> DeviceNDArray:
         """Read-only view of a broadcast shape. Raises `ShapeError`."""
-        return self._derive(views.broadcast(self._shadow(), shape), readonly=True)
+        return self._broadcast(shape, readonly=True)
 
-    def _broadcast(self, shape: Any) -> DeviceNDArray:
-        return self._derive(views.broadcast(self._shadow(), shape))
+    def _broadcast(self, shape: Any, *, readonly: bool = False) -> DeviceNDArray:
+        asked = ("broadcast", shape) if are_plain(shape) else None
+        return self._seen(asked, lambda shadow: views.broadcast(shadow, shape), readonly=readonly)
 
     def reshape(self, *newshape: Any, order: str = "C", copy: bool | None = None) -> DeviceNDArray:
         """The elements in another shape: a view where there is one, else, or with ``copy``, a copy, as NumPy's.
@@ -269,7 +298,9 @@ class DeviceNDArray(ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, 
             return self._copied(order)._reshaped(newshape, order)
 
     def _reshaped(self, newshape: tuple[Any, ...], order: str) -> DeviceNDArray:
-        return self._derive(views.reshaped(self._shadow(), newshape, order))
+        shape = newshape[0] if len(newshape) == 1 and type(newshape[0]) is tuple else newshape
+        asked = ("reshape", shape, order) if are_plain(shape) and type(order) is str else None
+        return self._seen(asked, lambda shadow: views.reshaped(shadow, newshape, order))
 
     def _copied(self, order: str) -> DeviceNDArray:
         """A copy whose elements in an order lie side by side."""
@@ -283,24 +314,31 @@ class DeviceNDArray(ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, 
         source = self._on(stream)
         if not (self.is_f_contiguous() if order == "F" else self.is_c_contiguous()):
             source = source.copy(order)
-        return source._derive(views.reshaped(source._shadow(), (self.size,), order))
+        return source._reshaped((self.size,), order)
 
     def transpose(self, *order: Any, axes: Any = None) -> DeviceNDArray:
         """View with permuted axes: ``transpose(1, 0)``, ``transpose((1, 0))`` or ``transpose(axes=(1, 0))``."""
         if axes is not None and order:
             raise ShapeError("transpose takes the axes once", hint="write transpose(axes=(1, 0)) or transpose(1, 0)")
-        return self._derive(views.transposed(self._shadow(), order if axes is None else (axes,)))
+        given = order if axes is None else (axes,)
+        if len(given) == 1 and given[0] is None:
+            given = ()
+        named = given[0] if len(given) == 1 and type(given[0]) is tuple else given
+        asked = ("transpose", named, len(given) == 0) if are_plain(named) else None
+        return self._seen(asked, lambda shadow: views.transposed(shadow, given))
 
     def squeeze(self, axis: Any = None, stream: Stream | int = 0) -> DeviceNDArray:
         """View without axes of length one, or without those named. Raises `ShapeError` for a longer one."""
-        return self._on(stream)._derive(views.squeezed(self._shadow(), axis))
+        asked = ("squeeze", axis) if axis is None or type(axis) is int or are_plain(axis) else None
+        return self._on(stream)._seen(asked, lambda shadow: views.squeezed(shadow, axis))
 
     def _on(self, stream: Stream | int) -> DeviceNDArray:
         return self if _is_default(stream) else self.bind(stream)
 
     def view(self, dtype: Any) -> DeviceNDArray:
         """View of the same bytes as another dtype. Raises `DTypeError`, or `ShapeError` where the bytes do not fit."""
-        return self._derive(views.viewed(self._shadow(), dtype))
+        kind = checked_dtype(dtype)
+        return self._seen(("view", kind) if kind.names is None else None, lambda shadow: views.viewed(shadow, kind))
 
     def split(self, section: int, stream: Stream | int = 0) -> Iterator[DeviceNDArray]:
         """Views of ``section`` elements each of a 1-D array, the last perhaps shorter. Raises `ShapeError`."""
@@ -313,7 +351,7 @@ class DeviceNDArray(ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, 
         """A contiguous copy on the device: in order "C", "F", or that in which the elements lie ("A", "K")."""
         if order in ("A", "K"):
             order = "F" if self.is_f_contiguous() and not self.is_c_contiguous() else "C"
-        return self._contiguous(self.stream or self.context.default_stream, order)
+        return self._contiguous(self.stream or current_stream(self.context), order)
 
     def _contiguous(self, stream: Stream, order: str = "C") -> DeviceNDArray:
         result = device_array(self.shape, self.dtype, order=order, context=self.context)
@@ -337,14 +375,18 @@ class DeviceNDArray(ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, 
         where = self._stream(stream)
         given: np.ndarray[Any, Any]
         if ary is None:
-            ary = given = np.empty(self.shape, self.dtype, order="F" if self.layout == "F" else "C")
+            ary = given = np.empty(self._shape, self._dtype, order="F" if self.layout == "F" else "C")
+            if self.layout != "A":
+                if self.size:
+                    download(self, given.reshape(-1, order="A"), where, blocking=_is_default(stream))
+                return given
         else:
             theirs, ary = ary, writable_view(ary)
             given = theirs if is_foreign(theirs) else ary
             check_target(ary, self.shape, self.dtype)
         if self.size == 0:
             return given
-        source = self if self.is_c_contiguous() or self.is_f_contiguous() else self._contiguous(where)
+        source = self if self.layout != "A" else self._contiguous(where)
         same = (
             source.strides == ary.strides
             or (ary.flags.c_contiguous and source.is_c_contiguous())
@@ -454,10 +496,21 @@ def device_array(
     ``shape`` is an int or a tuple, ``dtype`` NumPy's, also structured; ``order`` is "C" or "F", or ``strides`` gives
     bytes for each axis. Raises `OutOfMemoryError`, `ShapeError`, `DTypeError`.
     """
-    extents = checked_shape(shape)
-    kind = checked_dtype(dtype)
-    steps = strides_of(extents, kind, order) if strides is None else checked_strides(extents, strides)
     where = context or context_of(stream)
+    kind = dtype if isinstance(dtype, np.dtype) else checked_dtype(dtype)
+    is_usual = strides is None and order == "C" and _is_default(stream)
+    if is_usual:
+        lookup = (shape,) if type(shape) is int else shape
+        if are_plain(lookup) and (facts := where.array_facts.get((lookup, kind))) is not None:
+            found: DeviceNDArray = with_facts(DeviceNDArray, facts)
+            found._buffer, found.base, found.stream = where.allocate(found.size * found.itemsize), None, 0
+            found.allocation_key = next(allocations)
+            return found
+    extents = checked_shape(shape)
+    kind = checked_dtype(kind)
+    if is_usual and kind.names is None:
+        facts_for(DeviceNDArray, where, extents, kind)  # for the next
+    steps = strides_of(extents, kind, order) if strides is None else checked_strides(extents, strides)
     check_stream(stream, where)
     own = None if _is_default(stream) else as_stream(stream, where)
     nbytes, offset = extent_of(extents, steps, kind.itemsize)

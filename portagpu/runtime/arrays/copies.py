@@ -19,6 +19,9 @@ from portagpu.runtime.execution.recorder import Copy, active
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.build import build
 
+Copier = Callable[[Any, Any, Any], Any]
+"""Copies, given a queue and both memories, the target's first."""
+_MOST_COPIES = 256  # between views that lie in different ways, which a context remembers
 _BY_KERNEL = 2**20  # bytes for which all cores of a CPU are worth a launch
 
 
@@ -47,11 +50,23 @@ def copy_strided(source: View, target: View, stream: Stream) -> None:
     by_kernel = target.nbytes >= _BY_KERNEL and driver.copies_by_one_core
     if source.layout == target.layout and source.layout != "A" and not by_kernel:
         facts = {"nbytes": target.nbytes, "target_offset": target.offset, "source_offset": source.offset}
-        copy: Callable[[Any, Any, Any], Any] = partial(driver.copy, **facts)
+        copy: Copier = partial(driver.copy, **facts)
     else:
-        copy = driver.strided_copy(source, target, partial(build, context, options=()))
+        copy = _strided(source, target)
     lies = [(x.shape, x.strides, x.offset) for x in (target, source)]
     _enqueue(stream, target, source, copy, (target.dtype, *lies))
+
+
+def _strided(source: View, target: View) -> Copier:
+    """What copies between views that lie as these: a kernel with its numbers, which a context keeps."""
+    context, known = target.context, target.context.strided_copies
+    key = target.itemsize, target.shape, source.strides, source.offset, target.strides, target.offset
+    found: Copier | None = known.get(key)
+    if found is None:
+        if len(known) >= _MOST_COPIES:
+            known.clear()
+        found = known[key] = context.driver.strided_copy(source, target, partial(build, context, options=()))
+    return found
 
 
 def fill_bytes(target: View, byte: int, stream: Stream) -> None:
@@ -67,13 +82,19 @@ def fill_bytes(target: View, byte: int, stream: Stream) -> None:
     _enqueue(stream, target, target, fill, (byte, target.offset, target.nbytes))
 
 
-def _enqueue(
-    stream: Stream, target: View, source: View, copy: Callable[[Any, Any, Any], None], facts: tuple[Any, ...]
-) -> None:
+def _enqueue(stream: Stream, target: View, source: View, copy: Copier, facts: tuple[Any, ...]) -> None:
     """Enqueue, and note for whoever records, unless the context `only_builds`."""
     if target.context.only_builds:
         return
-    with _in_order(stream, source, target), enqueuing(stream) as queue:
+    if source.token is None or target.token is None:  # memory of others
+        with _in_order(stream, source, target):
+            _enqueue_now(stream, target, source, copy, facts)
+    else:
+        _enqueue_now(stream, target, source, copy, facts)
+
+
+def _enqueue_now(stream: Stream, target: View, source: View, copy: Copier, facts: tuple[Any, ...]) -> None:
+    with enqueuing(stream) as queue:
         copy(queue, target.buffer, source.buffer)
         if active.recorder is not None and active.recorder.is_own():
             active.recorder.steps.append(Copy(target.context, target.buffer, source.buffer, copy, facts))
@@ -119,7 +140,7 @@ def download(source: View, flat: np.ndarray[Any, Any], stream: Stream, *, blocki
     driver = stream.context.driver
     blocking = blocking or not is_pinned(flat, driver)
     source.buffer  # noqa: B018 - where it is itself put off
-    with enqueuing(stream, reads=True) as queue:
+    with enqueuing(stream, settles=False) as queue:
         if pays(source.context, flat.nbytes) and not is_pinned(flat, driver):
             with staging(source.context, queue) as stage:
                 if stage is not None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from portagpu.backends.handles import Memory
 from portagpu.backends.registry import described, foreign, of_dlpack, room_at
+from portagpu.device import find_device
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, ShapeError
 from portagpu.runtime.arrays import numpy_dispatch
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -22,6 +23,8 @@ from portagpu.runtime.arrays.overlap import unknown_key
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.stream import Stream
 from portagpu.settings import interface_sync_wanted
+
+_OWN_MEMORY = frozenset({np.ndarray, bool, int, float, complex, list, tuple})  # types of what is on no device
 
 
 def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
@@ -82,7 +85,7 @@ def order_of(host: np.ndarray[Any, Any]) -> str:
 
 def is_device_like(obj: Any) -> bool:
     """Whether an object can be wrapped without copies: a PyOpenCL array, or what offers the CUDA Array Interface."""
-    return isinstance(obj, foreign.arrays) or has_interface(obj)
+    return type(obj) not in _OWN_MEMORY and (isinstance(obj, foreign.arrays) or has_interface(obj))
 
 
 def view_of(value: Any, what: str) -> Any:
@@ -253,9 +256,23 @@ def at_address(address: int, dtype: np.dtype[Any]) -> DeviceNDArray:
     )
 
 
-def _empty_like(prototype: DeviceNDArray, dtype: Any = None, shape: Any = None) -> DeviceNDArray:
+def _empty_like(
+    prototype: DeviceNDArray,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> DeviceNDArray:
     """`numpy.empty_like`: on the same device, in the same order."""
     kind = prototype.dtype if dtype is None else checked_dtype(dtype)
+    if device is not None:
+        context = Context.for_device(find_device(device) if isinstance(device, str) else device)
+        return device_array(prototype.shape if shape is None else shape, kind, context=context)
+    if order in ("C", "F"):
+        extents = prototype.shape if shape is None else shape
+        return device_array(extents, kind, order=order, context=prototype.context)
     if shape is None:
         strides = strides_like(prototype.shape, prototype.strides, prototype.itemsize)
         steps = tuple(step // prototype.itemsize * kind.itemsize for step in strides)
@@ -263,7 +280,7 @@ def _empty_like(prototype: DeviceNDArray, dtype: Any = None, shape: Any = None) 
     return device_array(shape, kind, context=prototype.context)
 
 
-numpy_dispatch.register("empty_like", _empty_like, frozenset({"dtype", "shape"}))
+numpy_dispatch.register("empty_like", _empty_like, frozenset({"dtype", "order", "subok", "shape", "device"}))
 
 
 def _foreign_key(context: Context, buffer: Any) -> int:

@@ -12,7 +12,8 @@ from typing import Any
 from portagpu.backends.foreign import ForeignArray
 from portagpu.backends.registry import identity, owner_of, parts_of
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
-from portagpu.runtime.arrays.factory import facts_of, with_facts
+from portagpu.runtime.arrays.factory import with_facts
+from portagpu.runtime.arrays.facts import facts_of
 from portagpu.runtime.arrays.overlap import unknown_key
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.recorder import active

@@ -17,6 +17,7 @@ from portagpu.runtime.arrays.element_reads import note_element
 from portagpu.runtime.arrays.foreign import dlpack_kind, is_foreign
 from portagpu.runtime.arrays.overlap import shares_elements
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.execution.stream import Stream
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _VALUES = (bool, int, float, complex, str, bytes, list, tuple, np.generic)  # what is copied when it is assigned
+_NUMBERS = frozenset({bool, int, float, complex})
 _LEAST_FILL = 4096  # bytes: fewer come from the host as quickly
 
 
@@ -44,7 +46,7 @@ def gathers(key: Any) -> bool:
 
 def _is_elsewhere(value: Any) -> bool:
     """Whether a value is an array of another library's in memory of a device."""
-    if type(value) in _VALUES or isinstance(value, np.ndarray | ArrayItems):
+    if isinstance(value, (*_VALUES, np.ndarray, ArrayItems)):
         return False
     if isinstance(value, foreign.arrays) or has_interface(value):
         return True
@@ -68,6 +70,7 @@ class ArrayItems:
     context: Context
     stream: Stream | Literal[0]
     allocation_key: int
+    token: object | None
     copy_to_host: Any
     copy_to_device: Any
     _broadcast: Any
@@ -102,13 +105,16 @@ class ArrayItems:
             self.setitem(key, value)
         elif gathers(key):
             numpy_dispatch.call("setitem", self, key, value)
-        elif _is_elsewhere(value):
+        elif type(value) not in _NUMBERS and _is_elsewhere(value):
             self.setitem(key, value)
         elif self.stream:  # nobody waits for it, so what the program may change meanwhile is copied first
             self.setitem(key, value if isinstance(value, _VALUES) else np.array(host_array(value)))
         else:
-            if self._set(key, value, self.context.default_stream):
-                self.context.default_stream.synchronize()
+            where = current_stream(self.context)
+            self.setitem(key, value, where)
+            # a number needs no more waiting, but for those that look at the memory in their own order
+            if type(value) not in _NUMBERS or self.token is None or self.allocation_key in self.context.shown:
+                where.synchronize()
 
     def getitem(self, item: Any, stream: Stream | int = 0) -> Any:
         """``self[item]``: a view, or one element, copied to the host in a stream and waited for.
@@ -130,43 +136,38 @@ class ArrayItems:
         """``self[key] = value``; with a stream other than 0, synchronise it before changing a host array ``value``."""
         if gathers(key):
             numpy_dispatch.call("setitem", self, key, value)
-        else:
-            self._set(key, value, stream)
-
-    def _set(self, key: Any, value: Any, stream: Stream | int) -> bool:
-        """Assign; whether memory of the host's is read, which must not change before the stream has done it."""
+            return
         target = self._view(key)
         check_writable(target)
         where = self._stream(stream)
-        is_here = where is self.context.default_stream and target.dtype.kind in "biufc"
-        if _is_elsewhere(value):
+        is_here = where is current_stream(self.context) and target.dtype.kind in "biufc"
+        if type(value) not in _NUMBERS and _is_elsewhere(value):
             numpy_dispatch.call("assign", target, value)
-            return False
+            return
         if not isinstance(value, ArrayItems):
             host = assignable(value, target.dtype, target.shape)
             if isinstance(value, _VALUES) and self._fill(target, host, where):
-                return False
+                return
             if is_here and isinstance(value, bool | int | float | complex | np.number):
                 numpy_dispatch.call("assign", target, value)  # no copy, which would wait for what was launched
-                return False
-            target.copy_to_device(host, stream)
-            return True
+            else:
+                target.copy_to_device(host, stream)
+            return
         if is_here and (value.deferred is not None or value.dtype != target.dtype):
             numpy_dispatch.call("assign", target, value)
-            return False
+            return
         if value.dtype != target.dtype:
             value = numpy_dispatch.call("convert", value, target.dtype)
         if _is_same(value, target):  # x[k] += y has written there
-            return False
+            return
         is_bytes = value.layout == target.layout != "A" and value.shape == target.shape
         if is_here and not is_bytes and value.context is self.context and active.recorder is None:
             numpy_dispatch.call("assign", target, value)
-            return False
+            return
         source = value._broadcast(target.shape)
         if shares_elements(source, target):
             source = source._contiguous(where)
         copy_elements(source, target, where)
-        return False
 
     def _fill(self, target: Any, host: np.ndarray[Any, Any], stream: Stream) -> bool:
         """Assign on the device what no array of the host's holds, if that pays or is recorded; whether that was done.

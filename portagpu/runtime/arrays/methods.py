@@ -104,6 +104,44 @@ class ArrayElements:
         """Write values to the elements at numbers in C order. See `numpy.put`."""
         numpy_dispatch.call("put", self, indices, values, mode=mode)
 
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+        """Sort along an axis, in place. See `numpy.ndarray.sort`."""
+        numpy_dispatch.call("assign", self, numpy_dispatch.call("sort", self, axis=axis, kind=kind, order=order))
+
+    def argsort(self, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Self:
+        """The places of the elements in their order along an axis, int64."""
+        found: Self = numpy_dispatch.call("argsort", self, axis=axis, kind=kind, order=order)
+        return found
+
+    def partition(self, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
+        """Sort along an axis, in place: what is sorted is partitioned at each place."""
+        numpy_dispatch.call("assign", self, numpy_dispatch.call("partition", self, kth, axis=axis, order=order))
+
+    def argpartition(self, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Self:
+        """The places of the elements in an order that is partitioned at ``kth``: the whole order."""
+        found: Self = numpy_dispatch.call("argpartition", self, kth, axis=axis, order=order)
+        return found
+
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Self:
+        """Where values would stand in this sorted array, int64."""
+        found: Self = numpy_dispatch.call("searchsorted", self, v, side=side, sorter=sorter)
+        return found
+
+    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Self:
+        """The parts along an axis for which a condition is true. See `numpy.compress`."""
+        found: Self = numpy_dispatch.call("compress", condition, self, axis=axis, out=out)
+        return found
+
+    def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> Self:
+        """For each number n the element of the n-th of several arrays. See `numpy.choose`."""
+        found: Self = numpy_dispatch.call("choose", self, choices, out=out, mode=mode)
+        return found
+
+    def dot(self, b: Any, out: Any = None) -> Self:
+        """The product of `numpy.dot`."""
+        found: Self = numpy_dispatch.call("dot", self, b, out=out)
+        return found
+
     def repeat(self, repeats: Any, axis: int | None = None) -> Self:
         """Each element, or part along an axis, several times."""
         found: Self = numpy_dispatch.call("repeat", self, repeats, axis=axis)

@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from portagpu.errors import DTypeError, ShapeError
+from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError
 from portagpu.runtime.arrays import nearest
+from portagpu.runtime.arrays.facts import are_plain
 
 _functions: dict[str, Callable[..., Any]] = {}
 _keywords: dict[str, frozenset[str]] = {}
 ON_SHAPES = frozenset({"shape", "ndim", "size"})  # NumPy's own functions do: they only look at attributes
 
+ELEMENTWISE: dict[str, Callable[..., Any]] = {}
+"""Of NumPy's functions of elements, what they call without keywords: operators look here first."""
+
+
+class _Any(frozenset[str]):
+    """Keywords of all names."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+ANY_KEYWORDS = _Any()
+"""For functions that pass keywords on to a program's own."""
 _loaders: list[Callable[[], Any]] = []
+
+CREATING = frozenset(
+    "array asarray asanyarray ascontiguousarray asfortranarray zeros ones empty full arange eye identity tri".split()
+)
+"""NumPy's functions that make arrays on the device of what is given as ``like=``."""
 
 METHODS = frozenset({"transpose", "ravel", "reshape", "squeeze", "copy"})  # of device arrays, with NumPy's arguments
 
@@ -67,6 +88,8 @@ def call(name: str, *args: Any, **kwargs: Any) -> Any:
 def dispatch(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`__array_ufunc__` of device arrays."""
     name = ufunc.__name__
+    if not kwargs and method == "__call__" and (elementwise := ELEMENTWISE.get(name)) is not None:
+        return elementwise(*inputs)
     if method != "__call__":
         if registered(f"ufunc.{method}") is None:
             raise unavailable(f"numpy.{name}.{method}", f"{name}.{method}")
@@ -80,6 +103,29 @@ def dispatch(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
     return call(name, *inputs, **kwargs)
 
 
+@lru_cache(512)
+def _parameters(function: Callable[..., Any]) -> tuple[tuple[str, ...], int]:
+    """NumPy's names of a function's positional parameters, and how many of the first have no default."""
+    try:
+        found = [p for p in inspect.signature(function).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    except ValueError:  # in C, and without
+        return (), 0
+    return tuple(p.name for p in found), sum(p.default is p.empty for p in found)
+
+
+def _by_position(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
+    """The same call with what has no default in its place: ``numpy.quantile(x, q=0.5)``."""
+    names, count = _parameters(function)
+    given = dict(zip(names, args, strict=False))
+    if len(args) > len(names) or given.keys() & kwargs.keys():
+        return args, kwargs
+    given.update(kwargs)
+    first = names[: max(count, len(args))]
+    if not all(name in given for name in first):
+        return args, kwargs
+    return tuple(given.pop(name) for name in first), given
+
+
 def dispatch_function(function: Any, args: Any, kwargs: Any) -> Any:
     """`__array_function__` of device arrays."""
     name = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
@@ -87,15 +133,21 @@ def dispatch_function(function: Any, args: Any, kwargs: Any) -> Any:
         return getattr(np, name).__wrapped__(*args, **kwargs)
     if name in METHODS and args and name not in _functions:
         return getattr(args[0], name)(*args[1:], **kwargs)
+    if registered(name) is not None and not _keywords[name].issuperset(kwargs):
+        args, kwargs = _by_position(function, args, kwargs)
     return call(name, *args, **kwargs)
 
 
 # functions that only make views, under the names of their methods
 register("transpose", lambda a, axes=None: a.transpose(axes), frozenset({"axes"}))
-register("reshape", lambda a, shape, order="C": a.reshape(shape, order=order), frozenset({"shape", "order"}))
+register(
+    "reshape",
+    lambda a, shape, order="C", *, copy=None: a.reshape(shape, order=order, copy=copy),
+    frozenset({"shape", "order", "copy"}),
+)
 register("ravel", lambda a, order="C": a.ravel(order), frozenset({"order"}))
 register("squeeze", lambda a, axis=None: a.squeeze(axis), frozenset({"axis"}))
-register("broadcast_to", lambda array, shape: array.broadcast_to(shape), frozenset({"shape"}))
+register("broadcast_to", lambda array, shape, subok=False: array.broadcast_to(shape), frozenset({"shape", "subok"}))
 
 
 def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
@@ -103,7 +155,7 @@ def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     try:
         axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
     except IndexError as error:
-        raise ShapeError(f"axes {axis1} and {axis2} are not both of an array with {a.ndim} axes") from error
+        raise OutOfBoundsError(f"axes {axis1} and {axis2} are not both of an array with {a.ndim} axes") from error
     return a.transpose(axes)
 
 
@@ -117,11 +169,12 @@ def _on_axes(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of NumPy's that only makes views, by way of a host array of the same shape that is never touched."""
 
     def view(a: Any, *args: Any, **kwargs: Any) -> Any:
+        asked = (function.__name__, args) if not kwargs and are_plain(args) else None
         try:
-            shadow = function(a._shadow(), *args, **kwargs)
+            return a._seen(asked, lambda shadow: function(shadow, *args, **kwargs))
         except (ValueError, TypeError, IndexError) as error:
-            raise ShapeError(f"numpy.{function.__name__} of an array of shape {a.shape}: {error}") from None
-        return a._derive(shadow)
+            kind = OutOfBoundsError if isinstance(error, IndexError) else ShapeError  # NumPy's AxisError is both
+            raise kind(f"numpy.{function.__name__} of an array of shape {a.shape}: {error}") from None
 
     return view
 

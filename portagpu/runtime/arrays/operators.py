@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+_elementwise = numpy_dispatch.ELEMENTWISE
 _OTHERS = (type(None), str, bytes)  # are no operands: Python itself answers == and !=
 
 
 def _unary(name: str) -> Callable[[Any], Any]:
     def operator(self: Any) -> Any:
-        return numpy_dispatch.call(name, self)
+        function = _elementwise.get(name)
+        return numpy_dispatch.call(name, self) if function is None else function(self)
 
     return operator
 
@@ -35,7 +37,8 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
         if isinstance(other, _OTHERS):
             return NotImplemented
-        return numpy_dispatch.call(name, self, other)
+        function = _elementwise.get(name)
+        return numpy_dispatch.call(name, self, other) if function is None else function(self, other)
 
     return operator
 
@@ -44,7 +47,8 @@ def _reflected(name: str) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
         if isinstance(other, _OTHERS):
             return NotImplemented
-        return numpy_dispatch.call(name, other, self)
+        function = _elementwise.get(name)
+        return numpy_dispatch.call(name, other, self) if function is None else function(other, self)
 
     return operator
 
@@ -137,6 +141,9 @@ class ArrayOperators:
         return numpy_dispatch.dispatch(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func.__name__ in numpy_dispatch.CREATING:  # ``like=`` is this array
+            with self.context:
+                return numpy_dispatch.dispatch_function(func, args, kwargs)
         return numpy_dispatch.dispatch_function(func, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

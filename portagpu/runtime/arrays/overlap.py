@@ -74,6 +74,8 @@ def may_overlap(arrays: Iterable[View]) -> bool:
     """Whether any two of these arrays may share memory."""
     arrays = tuple(arrays)
     keys = [a.allocation_key for a in arrays]
+    if len(keys) == 2 and keys[0] != keys[1] and keys[0] > _UNKNOWN < keys[1]:  # most often asked
+        return False
     if len(set(keys)) < len(keys):
         return True
     if not keys or min(keys) > _UNKNOWN:

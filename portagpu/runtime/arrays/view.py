@@ -26,6 +26,7 @@ class View(Protocol):
     layout: str
     readonly: bool
     allocation_key: int
+    token: object | None
 
     @property
     def buffer(self) -> Any:

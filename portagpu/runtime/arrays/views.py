@@ -91,7 +91,12 @@ def transposed(shadow: Shadow, axes: tuple[Any, ...]) -> Shadow:
     except TypeError as error:
         raise ShapeError(f"axes are integers, not {axes!r}") from error
     except ValueError as error:
-        raise ShapeError(str(error)) from error  # NumPy's own text, which programs compare
+        raise _of_axes(error)(str(error)) from error  # NumPy's own text, which programs compare
+
+
+def _of_axes(error: Exception) -> type[ShapeError]:
+    """What NumPy's error becomes: of an axis that is not there, which is one of values and one of indices, the same."""
+    return OutOfBoundsError if isinstance(error, IndexError) else ShapeError
 
 
 def squeezed(shadow: Shadow, axis: Any) -> Shadow:
@@ -99,7 +104,7 @@ def squeezed(shadow: Shadow, axis: Any) -> Shadow:
     try:
         return cast(Shadow, shadow.squeeze(axis))
     except (ValueError, TypeError) as error:
-        raise ShapeError(f"{error} (shape {shadow.shape}, axis {axis!r})") from error
+        raise _of_axes(error)(f"{error} (shape {shadow.shape}, axis {axis!r})") from error
 
 
 def viewed(shadow: Shadow, dtype: Any) -> Shadow:

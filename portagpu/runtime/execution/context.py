@@ -84,6 +84,8 @@ class Context(ContextNames):
         self.lent: dict[Any, Any] = {}  # device arrays of memory that others lend, by how it lies
         self.expression_launches: dict[Any, Any] = {}  # that are ready, by what leads to them
         self.array_facts: dict[Any, Any] = {}  # of new arrays, by shape and dtype
+        self.view_facts: dict[Any, Any] = {}  # of views, by the array's facts and what was asked for
+        self.strided_copies: dict[Any, Any] = {}  # what copies between views, by how these lie
         self.foreign_facts: dict[Any, Any] = {}  # of views of other libraries' arrays, by how these lie
         self.layout_tokens: dict[Any, Any] = {}  # what launches must know of an array: one object for all arrays alike
         self.epoch = object()  # another one from when memory was given back: kernels may not use what they remember
@@ -96,6 +98,7 @@ class Context(ContextNames):
         self.holders: WeakRegistry[Holder] = WeakRegistry()
         self.default_stream = Stream(self, default=True)
         self._pool = self._driver.allocator(self.default_stream.ready())
+        self._most_bytes = self.capabilities.max_allocation
         self._wrapped: OrderedDict[int, Stream] = OrderedDict()
         if device.device_type is DeviceType.CPU and settings.warnings:
             show_hint_on_crash()
@@ -237,7 +240,7 @@ class Context(ContextNames):
 
     def allocate(self, nbytes: int) -> Any:
         """A buffer of at least ``nbytes``. Raises `OutOfMemoryError`."""
-        limit = self.capabilities.max_allocation
+        limit = self._most_bytes
         if nbytes > limit:
             raise OutOfMemoryError(
                 f"{nbytes} bytes in one array exceed what {self.device.name} allocates at once ({limit})",
@@ -246,7 +249,7 @@ class Context(ContextNames):
         if self._closed:
             raise self.unusable() or AssertionError
         try:
-            with self.order_lock:
+            with _lock:
                 if self._several_streams or self.only_builds:  # what is never used takes no memory then
                     return self._pool.allocate_apart(nbytes)
                 return self._pool.allocate(nbytes)
@@ -346,6 +349,7 @@ class Context(ContextNames):
             self._pool.free_held()
         self.programs.clear()
         self.lent.clear()
+        self.strided_copies.clear()
         self.index_faults = None
         self.specialisations.clear()
 

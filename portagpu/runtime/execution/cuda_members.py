@@ -9,6 +9,7 @@ import numpy as np
 
 from portagpu import types
 from portagpu.errors import MemoryNotSharedError, UnsupportedError
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.execution.weak_registry import of_threads
 
@@ -32,6 +33,11 @@ class ContextNames:
     def get_default_stream(self) -> Stream:
         """The default stream."""
         return self.default_stream
+
+    def get_current_stream(self) -> Stream:
+        """The stream that ``with stream:`` made current in this thread; else the default stream."""
+        found: Stream = current_stream(self)
+        return found
 
     def get_legacy_default_stream(self) -> Stream:
         """The default stream."""

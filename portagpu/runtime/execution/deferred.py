@@ -14,6 +14,10 @@ from typing import Any, Protocol
 class Deferred(Protocol):
     """How an array's elements come to be."""
 
+    @property
+    def stream(self) -> Any:
+        """Where they are computed."""
+
     def evaluate(self) -> None:
         """Enqueue what computes them; the array then has memory, and nothing is put off any more."""
 
@@ -34,16 +38,18 @@ class Unsettled:
     As a context manager it is around launches that write new memory only: nothing has to be settled before them.
     """
 
-    __slots__ = ("_lock", "arrays")
+    __slots__ = ("arrays", "lock")
 
     def __init__(self) -> None:
         self.arrays: list[weakref.ref[Any]] = []
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
+        """Held while arrays that are put off are computed: who must not overtake that waits."""
 
-    def settle(self, but: Any = None) -> None:
+    def settle(self, but: Any = None, stream: Any = None) -> None:
         """Have all be computed, but perhaps one, which the caller is about to compute.
 
-        Raises what the first that fails raises; it does so again when it is read.
+        ``stream``: what the caller is about to use; it waits for what is computed in others, since it may write what
+        is read there. Raises what the first that fails raises; it does so again when it is read.
         """
         if not self.arrays or _thread.depth:
             return
@@ -54,18 +60,22 @@ class Unsettled:
                 found = [array for reference in arrays[:count] if (array := reference()) is not None]
                 waiting = [array for array in found if array is not but and array.deferred is not None]
                 if waiting:
+                    streams = {array.deferred.stream: None for array in waiting}
                     waiting[0].deferred.evaluate_all(waiting)
+                    if stream is not None:
+                        for other in streams:
+                            stream.follow(other)
             finally:  # not before: other threads that launch wait for what they must not overtake
                 del arrays[:count]
                 if but is not None and but.deferred is not None:
                     arrays.append(weakref.ref(but))
 
     def __enter__(self) -> None:
-        self._lock.acquire()
+        self.lock.acquire()
         _thread.depth += 1
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         _thread.depth -= 1
-        self._lock.release()
+        self.lock.release()

@@ -21,6 +21,7 @@ from portagpu.backends.handles import Completion, Queue
 from portagpu.backends.registry import foreign
 from portagpu.device import DeviceRecord
 from portagpu.errors import ArgumentTypeError, ClosedError, DriverError, PortaGPUError
+from portagpu.runtime.execution import current
 from portagpu.runtime.execution.callbacks import Callbacks
 from portagpu.runtime.execution.deferred import Unsettled
 from portagpu.runtime.execution.errors import translate_errors
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
     from portagpu.backends.backend import Backend
 
 _uses = itertools.count(1)
+
+
+def next_use() -> int:
+    """A number between those of what was enqueued so far, on any stream, and of what will be."""
+    return next(_uses)
 
 
 class StreamHandle(ctypes.c_void_p):
@@ -173,6 +179,7 @@ class Stream:
         Of OpenCL it is PyOpenCL's. It measures time (`pyopencl.Event.profile`). What is enqueued on a queue that was
         read before is not seen by the other streams of the context.
         """
+        self.context.unsettled.settle()
         self.measure()
         queue = self.ready()
         self._timeline.used = next(_uses)
@@ -264,6 +271,15 @@ class Stream:
             with enqueuing(self) as queue:
                 self._timeline.driver.barrier(queue, [end])
 
+    def uses_since(self, number: int) -> int:
+        """How much was enqueued on any stream after `next_use`, up to this one's latest command."""
+        return max(0, self._timeline.used - number)
+
+    def follow(self, other: Stream) -> None:
+        """`wait_stream` where that changes anything: the default stream and all others wait for each other anyway."""
+        if self is not other and self.context.default_stream not in (self, other):
+            self.wait_stream(other)
+
     def keep(self, event: Completion, memory: Any) -> None:
         """Keep host memory until a copy is done. A driver's event may keep it, too, but wait when it is dropped."""
         self._timeline.keep(event, memory)
@@ -295,6 +311,14 @@ class Stream:
         except self._timeline.driver.errors:
             return False
         return True
+
+    def __enter__(self) -> Stream:
+        """Make the stream current in this thread: what names no stream is enqueued here, in the stream's context."""
+        current.push(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        current.pop(self)
 
     @contextmanager
     def auto_synchronize(self) -> Iterator[Stream]:
@@ -397,13 +421,15 @@ class Stream:
 class enqueuing:
     """Context manager around driver calls that enqueue on a stream: orders them and translates errors.
 
-    Gives the driver's queue. ``reads``: no memory of the device is written, so that what is put off may stay so.
+    Gives the driver's queue.
     """
 
-    __slots__ = ("_queue", "_reads", "_stream")
+    __slots__ = ("_queue", "_settles", "_stream")
 
-    def __init__(self, stream: Stream, *, reads: bool = False) -> None:
-        self._stream, self._reads = stream, reads
+    def __init__(self, stream: Stream, settles: bool = True) -> None:
+        """``settles``: what is put off comes before; without, none is written, or new memory under `Unsettled.lock`."""
+        self._stream = stream
+        self._settles = settles
         self._queue: Any = None
 
     def __enter__(self) -> Any:
@@ -414,8 +440,8 @@ class enqueuing:
             if recorder.is_own():
                 recorder.commands += 1
         context = stream.context
-        if context.unsettled.arrays and not self._reads:
-            context.unsettled.settle()
+        if self._settles and context.unsettled.arrays:
+            context.unsettled.settle(stream=stream)
         queue = stream._timeline.queue
         # the former: nothing to wait for
         if stream is not context.default_stream or context.ordered or stream._changing or queue is None:
@@ -441,7 +467,7 @@ class enqueuing:
 
 
 def as_stream(value: Any, context: StreamContext) -> Stream:
-    """The stream that a launch or copy names: 0 or None for the default one, a stream, or a queue of the driver's.
+    """The stream that a launch or copy names: 0 or None for the current one, a stream, or a queue of the driver's.
 
     Raises `ArgumentTypeError` for anything else, for another context's stream, and for an out-of-order queue.
     """
@@ -453,7 +479,8 @@ def as_stream(value: Any, context: StreamContext) -> Stream:
             )
         return value
     if value is None or (isinstance(value, int) and value == 0):
-        return context.default_stream
+        chosen: Stream = current.current_stream(context)
+        return chosen
     if isinstance(value, foreign.queues):
         return context.wrap_queue(value)
     raise ArgumentTypeError(

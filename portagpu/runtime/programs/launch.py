@@ -330,13 +330,22 @@ class CompiledKernel:
         ``tokens`` stand for the values in the context's ``epoch`` from before these were read: `bound` gives the kernel
         object that has them. Nothing is enqueued where the context `only_builds`.
         """
-        if self.context.only_builds:
+        context = self.context
+        if context.only_builds:
             return
-        kernel = self._kernel(tokens)
+        local = self._local.objects
+        free = local.free
+        # any object will do where no tokens are kept
+        kernel = free.pop() if tokens is None and free else self._kernel(tokens)
         kernel.set_args(*values)
         if active.recorder is not None and active.recorder.is_own():
             active.recorder.steps.append(Launch(self, shape, values))
-        self._enqueue(queue, kernel, shape, tokens, epoch)
+        if tokens is None and self.kernel_source.waits is None:
+            self.used = True
+            self.enqueue(queue, kernel, shape.sizes)
+            free.append(kernel)
+        else:
+            self._enqueue(queue, kernel, shape, tokens, epoch)
 
     def bound(self, tokens: Tokens) -> KernelObject | None:
         """This thread's kernel object with the arguments that the tokens stand for, for one `launch_again`."""
@@ -397,24 +406,22 @@ def c_arguments(
 ) -> tuple[str, dict[str, Any]]:
     """Python text of a tuple of the C arguments, and the names that it uses beside ``args`` and ``shared``.
 
-    The text is made of integers and fixed attribute names only. Where a launch is ``planned``, the arguments are the
-    variables ``a0``, ``a1`` ..., the items of a tuple ``a1_0``, ``a1_1`` ..., device arrays are known to be that, and
-    their attributes are read without properties.
+    The text is made of integers and fixed attribute names only; device arrays' attributes are read without properties.
+    Where a launch is ``planned``, the arguments are the variables ``a0``, ``a1`` ..., the items of a tuple ``a1_0``,
+    ``a1_1`` ...
     """
     parts = []
     for p in parameters:
         path = "".join(f"[{int(i)}]" for i in p.path)
         value = "a" + "_".join(str(int(i)) for i in p.path) if planned and p.path else f"args{path}"
-        hidden = "_" if planned else ""
         unit = str(int(p.unit)) if p.unit else f"{value}.itemsize"
         match p.role:
             case ParameterRole.POINTER:
-                buffer = f"{value}.buffer"
-                parts.append(f"({value}.base is None and {value}._buffer or {buffer})" if planned else buffer)
+                parts.append(f"({value}.base is None and {value}._buffer or {value}.buffer)")
             case ParameterRole.SHAPE:
-                parts.append(f"{value}.{hidden}shape[{int(p.axis)}]")
+                parts.append(f"{value}._shape[{int(p.axis)}]")
             case ParameterRole.STRIDE:
-                parts.append(f"{value}.{hidden}strides[{int(p.axis)}] // {unit}")
+                parts.append(f"{value}._strides[{int(p.axis)}] // {unit}")
             case ParameterRole.OFFSET:
                 parts.append(f"{value}.offset // {unit}")
             case ParameterRole.SCALAR:

@@ -16,6 +16,7 @@ from portagpu.backends.driver import Driver
 from portagpu.backends.handles import KernelObject, Memory
 from portagpu.backends.launches import Enqueue
 from portagpu.runtime.execution.context import current_context
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.recorder import Copy, Launch, Recorder, active
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape
@@ -50,7 +51,8 @@ def recorded(
     contexts = [current_context(), *(getattr(array, "context", None) for array in tuple(operands))]
     for context in contexts:  # ranges of the host's memory have none
         if context is not None:
-            context.unsettled.settle()  # what was put off is no part of the call, and not to be made again
+            # what was put off is no part of the call, and not to be made again
+            context.unsettled.settle(stream=current_stream(context))
     before, active.recorder = active.recorder, Recorder(sys._getframe(), host)
     try:
         call()
@@ -151,7 +153,7 @@ class Replay:
     def launch(
         self, stream: Stream | None, buffers: Sequence[Memory] | None = None, numbers: Iterable[Number] = ()
     ) -> bool:
-        """Enqueue on a stream of the recording's context, by default its default one; with buffers not while `busy`.
+        """Enqueue on a stream of the recording's context, by default its current one; with buffers not while `busy`.
 
         ``buffers``: one in the place of each operand; those of the recording were different ones. ``numbers``: in the
         place of the kernels' own; those of earlier launches stay.
@@ -163,7 +165,7 @@ class Replay:
         if compiled.context.only_builds:
             return True
         if stream is None:
-            stream = compiled.context.default_stream
+            stream = current_stream(compiled.context)
         depth = active.depth
         with enqueuing(stream) as queue:
             self.busy = buffers is not None

@@ -41,7 +41,7 @@ def _angle(z: DeviceNDArray, deg: bool = False) -> DeviceNDArray:
     if z.dtype.kind == "c":
         found = apply(np.arctan2, z.imag, z.real)
     else:
-        found = apply(np.arctan2, apply(np.multiply, z, 0), z)
+        found = apply(np.arctan2, 0, z)  # 0 of the sign that NumPy's has
     return apply(np.multiply, found, 180 / math.pi) if deg else found
 
 

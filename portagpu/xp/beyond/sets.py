@@ -30,7 +30,12 @@ def _within(ar1: Any, ar2: Any, assume_unique: bool, *, invert: bool) -> DeviceN
     return found
 
 
-def _intersection(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceNDArray:
+def _intersection(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    if return_indices:
+        first, second = (primitives.unique(x, indices=True) for x in _flat(ar1, ar2))
+        assert first.indices is not None and second.indices is not None
+        both = sets.isin(first.values, second.values), sets.isin(second.values, first.values)
+        return first.values[both[0]], first.indices[both[0]], second.indices[both[1]]
     found = _within(ar1, ar2, assume_unique, invert=False)
     return primitives.sort(found) if assume_unique else found
 
@@ -77,7 +82,7 @@ def _flat_but_shaped(x: Any, bins: Any) -> tuple[DeviceNDArray, DeviceNDArray]:
 
 _ASSUMING = frozenset({"assume_unique"})
 register("union1d", _union, frozenset())
-register("intersect1d", _intersection, _ASSUMING)
+register("intersect1d", _intersection, _ASSUMING | {"return_indices"})
 register("setdiff1d", _difference, _ASSUMING)
 register("setxor1d", _exclusive, _ASSUMING)
 register("lexsort", _lexsort, frozenset({"axis"}))

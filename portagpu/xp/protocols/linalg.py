@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, ShapeError, UnknownOptionError
+from portagpu.errors import ShapeError, UnknownOptionError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import functions
+from portagpu.expressions.writing import chosen
 from portagpu.linalg import lstsq
 from portagpu.linalg import qr as qr_factors
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -141,10 +143,25 @@ def _matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any 
 
 
 def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
-    """Solutions by QR factors, and what NumPy returns beside them: residuals, the rank, singular values."""
-    if rcond not in (None, -1):
-        raise ArgumentTypeError("lstsq of device arrays takes no rcond=", hint="use numpy.linalg.pinv(a, rtol=...) @ b")
+    """Solutions by QR factors, and what NumPy returns beside them: residuals, the rank, singular values.
+
+    With an ``rcond`` by singular values, of which those below it, beside the largest, count as 0.
+    """
     matrix, sides = alike(matrices_of(a), b)
+    if rcond not in (None, -1):
+        u, values, vh = linalg.svd(matrix, full_matrices=False)
+        counts = apply(np.greater, values, apply(np.multiply, rcond, values[:1]))
+        inverse = chosen(counts, apply(np.reciprocal, chosen(counts, values, 1)), 0)
+        parts = matmul(apply(np.conjugate, u.T), sides)
+        x = matmul(
+            apply(np.conjugate, vh.T), apply(np.multiply, inverse if sides.ndim == 1 else inverse[:, None], parts)
+        )
+        rank = functions.count_nonzero(counts)
+        apart = apply(np.absolute, apply(np.subtract, sides, matmul(matrix, x)))
+        residuals = functions.reduce(np.add, apply(np.square, apart), 0)
+        if matrix.shape[0] <= matrix.shape[1] or int(rank) < matrix.shape[1]:
+            return x, residuals.reshape(-1)[:0], rank, values
+        return x, residuals.reshape(residuals.shape or (1,)), rank, values
     x = lstsq(matrix, sides)
     apart = apply(np.absolute, apply(np.subtract, sides, matmul(matrix, x)))
     residuals = functions.reduce(np.add, apply(np.square, apart), 0)
@@ -159,6 +176,49 @@ def _cond(x: Any, p: Any = None) -> DeviceNDArray:
     return apply(np.multiply, linalg.matrix_norm(x, ord=p), linalg.matrix_norm(linalg.inv(x), ord=p))
 
 
+def _tensorinv(a: Any, ind: int = 2) -> DeviceNDArray:
+    x = array_of(a)
+    if not 0 < ind <= x.ndim:
+        raise ShapeError(f"ind={ind} of an array with {x.ndim} axes", hint="from 1 on")
+    first, rest = x.shape[:ind], x.shape[ind:]
+    if math.prod(first) != math.prod(rest):
+        raise ShapeError(f"axes of extents {first} and {rest} are not those of a square matrix")
+    found: DeviceNDArray = linalg.inv(reshaped(x, (math.prod(first), math.prod(rest)))).reshape((*rest, *first))
+    return found
+
+
+def _tensorsolve(a: Any, b: Any, axes: Any = None) -> DeviceNDArray:
+    matrix, right = alike(a, b)
+    if axes is not None:
+        gone = functions.axes_in(axes, matrix.ndim)
+        matrix = matrix.transpose((*(n for n in range(matrix.ndim) if n not in gone), *gone))
+    rest = matrix.shape[right.ndim :]
+    if math.prod(rest) ** 2 != matrix.size or right.size != math.prod(rest):
+        raise ShapeError(f"no square system: {matrix.shape} and {right.shape}")
+    square = reshaped(matrix, (right.size, right.size))
+    found: DeviceNDArray = linalg.solve(square, reshaped(right, (right.size,))).reshape(rest)
+    return found
+
+
+def _matvec(x1: Any, x2: Any, *, out: Any = None) -> Any:
+    matrix, vector = alike(x1, x2)
+    if matrix.ndim < 2 or not vector.ndim:
+        raise ShapeError(f"matvec takes matrices and vectors, not shapes {matrix.shape} and {vector.shape}")
+    return _into(matmul(matrix, vector._view((Ellipsis, None))).squeeze(-1), out)
+
+
+def _vecmat(x1: Any, x2: Any, *, out: Any = None) -> Any:
+    vector, matrix = alike(x1, x2)
+    if matrix.ndim < 2 or not vector.ndim:
+        raise ShapeError(f"vecmat takes vectors and matrices, not shapes {vector.shape} and {matrix.shape}")
+    left = apply(np.conjugate, vector) if vector.dtype.kind == "c" else vector
+    return _into(matmul(left._view((Ellipsis, None, slice(None))), matrix).squeeze(-2), out)
+
+
+register("linalg.tensorinv", _tensorinv, _words("ind"))
+register("linalg.tensorsolve", _tensorsolve, _words("axes"))
+register("matvec", _matvec, _words("out"))
+register("vecmat", _vecmat, _words("out"))
 for _name in ("det", "inv", "slogdet", "svdvals"):
     register(f"linalg.{_name}", getattr(linalg, _name), frozenset())
 register("linalg.solve", lambda a, b: linalg.solve(a, b), frozenset())

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import DTypeError, ShapeError
+from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError
 from portagpu.expressions import items as items  # which registers subscripts
 from portagpu.expressions.apply import apply, apply_into
 from portagpu.expressions.writing import assign, filled, is_number
-from portagpu.primitives.bins.histograms import bincount, histogram
+from portagpu.primitives.bins.histograms import bincount
 from portagpu.primitives.gathers.gathering import normal_axis
 from portagpu.primitives.selections.selection import flatnonzero
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.layout import checked_dtype, checked_shape
 from portagpu.runtime.arrays.numpy_dispatch import register
 from portagpu.xp import creation, elementwise, indexing, manipulation, searching
-from portagpu.xp.conversion import array_of
+from portagpu.xp.conversion import array_of, arrays_of
 from portagpu.xp.data_types import astype
 from portagpu.xp.devices import context_on
 
@@ -37,7 +37,13 @@ def _into(found: DeviceNDArray, out: Any) -> Any:
 
 def _like(value: Any) -> Callable[..., DeviceNDArray]:
     def function(
-        a: Any, *given: Any, dtype: Any = None, order: str = "K", shape: Any = None, device: Any = None
+        a: Any,
+        *given: Any,
+        dtype: Any = None,
+        order: str = "K",
+        subok: bool = True,
+        shape: Any = None,
+        device: Any = None,
     ) -> Any:
         number, *rest = (*given, dtype) if value is None else (value, *given, dtype)
         kind = rest[0] if rest[0] is not None else a.dtype
@@ -47,28 +53,48 @@ def _like(value: Any) -> Callable[..., DeviceNDArray]:
     return function
 
 
-_OF_LIKE = _words("dtype order shape device fill_value")
+_OF_LIKE = _words("dtype order subok shape device fill_value")
 register("zeros_like", _like(0), _OF_LIKE)
 register("ones_like", _like(1), _OF_LIKE)
 register("full_like", lambda a, fill_value, *rest, **options: _like(None)(a, fill_value, *rest, **options), _OF_LIKE)
 register("astype", astype, _words("copy device"))
 register("tril", lambda m, k=0: creation.tril(m, k=k), _words("k"))
 register("triu", lambda m, k=0: creation.triu(m, k=k), _words("k"))
-register("meshgrid", lambda *xi, indexing="xy": tuple(creation.meshgrid(*xi, indexing=indexing)), _words("indexing"))
 
 
-def _concatenate(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None) -> Any:
-    found = manipulation.concat(arrays, axis=axis)
-    return _into(found if dtype is None else found.astype(dtype, copy=False), out)
+def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[DeviceNDArray, ...]:
+    arrays = arrays_of(xi)
+    flat = [x.ravel() for x in arrays]
+    if not sparse:
+        return tuple(creation.meshgrid(*flat, indexing=indexing))
+    order = list(range(len(flat)))
+    if indexing == "xy" and len(flat) > 1:
+        order[:2] = [1, 0]
+    shapes = [tuple(-1 if n == axis else 1 for n in range(len(flat))) for axis in order]
+    found = (x.reshape(shape) for x, shape in zip(flat, shapes, strict=True))
+    return tuple(x.copy() if copy else x for x in found)
 
 
-def _stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None) -> Any:
-    found = manipulation.stack(arrays, axis=axis)
-    return _into(found if dtype is None else found.astype(dtype, copy=False), out)
+register("meshgrid", _meshgrid, _words("copy sparse indexing"))
 
 
-register("concatenate", _concatenate, _words("axis out dtype"))
-register("stack", _stack, _words("axis out dtype"))
+def _concatenate(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    return _cast(manipulation.concat(arrays, axis=axis), out, dtype, casting)
+
+
+def _stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    return _cast(manipulation.stack(arrays, axis=axis), out, dtype, casting)
+
+
+def _cast(found: DeviceNDArray, out: Any, dtype: Any, casting: Any) -> Any:
+    wanted = found.dtype if dtype is None and out is None else checked_dtype(out.dtype if dtype is None else dtype)
+    if not np.can_cast(found.dtype, wanted, casting):
+        raise DTypeError(f"{found.dtype} does not become {wanted} with casting={casting!r}")
+    return _into(found.astype(wanted, copy=False), out)
+
+
+register("concatenate", _concatenate, _words("axis out dtype casting"))
+register("stack", _stack, _words("axis out dtype casting"))
 
 
 def _at_least(ndim: int) -> Callable[..., Any]:
@@ -91,23 +117,27 @@ for _ndim in (1, 2, 3):
 
 
 def _joined(axis: int, ndim: int, *, by_columns: bool = False) -> Callable[..., Any]:
-    def function(tup: Any, *, dtype: Any = None) -> Any:
+    def function(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
         parts = [_at_least(ndim)(x) for x in tup]
         if by_columns:
             parts = [x.reshape(-1, 1) if x.ndim == 1 else x for x in parts]
         along = 0 if axis == 1 and parts and parts[0].ndim == 1 else axis
-        return _concatenate(parts, axis=along, dtype=dtype)
+        return _concatenate(parts, axis=along, dtype=dtype, casting=casting)
 
     return function
 
 
-register("vstack", _joined(0, 2), _words("dtype"))
-register("hstack", _joined(1, 1), _words("dtype"))
-register("dstack", _joined(2, 3), _words("dtype"))
+register("vstack", _joined(0, 2), _words("dtype casting"))
+register("hstack", _joined(1, 1), _words("dtype casting"))
+register("dstack", _joined(2, 3), frozenset())
 register("column_stack", _joined(1, 1, by_columns=True), frozenset())
 register("append", lambda arr, values, axis=None: _concatenate((arr, values), axis=axis), _words("axis"))
 register("unstack", lambda x, /, *, axis=0: manipulation.unstack(x, axis=axis), _words("axis"))
-register("broadcast_arrays", lambda *args: tuple(manipulation.broadcast_arrays(*args)), frozenset())
+register(
+    "broadcast_arrays",
+    lambda *args, subok=False: tuple(manipulation.broadcast_arrays(*arrays_of(args))),
+    _words("subok"),
+)
 register("flip", lambda m, axis=None: manipulation.flip(m, axis=axis), _words("axis"))
 register("flipud", lambda m: manipulation.flip(m, axis=0), frozenset())
 register("fliplr", lambda m: manipulation.flip(m, axis=1), frozenset())
@@ -146,12 +176,17 @@ def _diagonal(a: DeviceNDArray, offset: int = 0, axis1: int = 0, axis2: int = 1)
     try:
         found = shadow.diagonal(offset, axis1, axis2)
     except (ValueError, TypeError) as error:
-        raise ShapeError(f"an array of shape {a.shape} has no such diagonal: {error}") from None
+        kind = OutOfBoundsError if isinstance(error, IndexError) else ShapeError  # NumPy's AxisError is both
+        raise kind(f"an array of shape {a.shape} has no such diagonal: {error}") from None
     return a._derive(found, shadow, readonly=True)
 
 
 register("diagonal", _diagonal, _words("offset axis1 axis2"))
-register("trace", lambda a, *args, **options: a.trace(*args, **options), _words("offset axis1 axis2 dtype"))
+register(
+    "trace",
+    lambda a, *args, out=None, **options: _into(array_of(a).trace(*args, **options), out),
+    _words("offset axis1 axis2 dtype out"),
+)
 register("real", lambda val: val.real, frozenset())
 register("imag", lambda val: val.imag, frozenset())
 
@@ -201,7 +236,6 @@ def _copyto(dst: DeviceNDArray, src: Any, casting: Any = "same_kind", where: Any
 
 
 register("copyto", _copyto, _words("casting where"))
-register("putmask", lambda a, mask, values: _copyto(a, values, "unsafe", mask), frozenset())
 
 
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **named: Any) -> Any:
@@ -226,17 +260,10 @@ register("round", _round, _words("decimals out"))
 register("around", _round, _words("decimals out"))
 
 
-def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
-    x = a if isinstance(a, DeviceNDArray) else array_of(a)
-    amounts = None if weights is None else array_of(weights, x.context)
-    return histogram(x, bins, range, weights=amounts, density=bool(density))
-
-
 def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     numbers = x if isinstance(x, DeviceNDArray) else array_of(x)
     amounts = None if weights is None else array_of(weights, numbers.context)
     return bincount(numbers, amounts, minlength)
 
 
-register("histogram", _histogram, _words("bins range density weights"))
 register("bincount", _bincount, _words("weights minlength"))

@@ -11,6 +11,7 @@ from portagpu.expressions.apply import apply, put_off, taken
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import operation
 from portagpu.expressions.reductions import accumulations, functions
+from portagpu.expressions.reductions.masked import masked_variance
 from portagpu.runtime.arrays.numpy_dispatch import register
 from portagpu.ufuncs.operands import array_of
 
@@ -66,9 +67,15 @@ def _variance(name: str) -> Any:
         ddof: float = 0,
         keepdims: Any = False,
         *,
+        where: Any = True,
+        mean: Any = None,
         correction: float | None = None,
     ) -> Any:
         count = ddof if correction is None else correction
+        if where is not True or mean is not None:
+            found = masked_variance(a, where, axis, dtype, correction=count, keepdims=keepdims, mean=mean)
+            found = apply(np.sqrt, found) if name == "std" else found
+            return functions.finished(found, found, (), keepdims=False, out=out)
         return functions.variance(a, axis, dtype, out, correction=count, keepdims=keepdims, root=name == "std")
 
     return function
@@ -93,8 +100,10 @@ def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> An
 def _without_nan(ufunc: np.ufunc) -> Any:
     """A reduction of elements that are not NaN."""
 
-    def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-        return functions.reduce(ufunc, _replaced(a, ufunc.identity), axis, dtype, out, keepdims=keepdims)
+    def function(
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **more: Any
+    ) -> Any:
+        return functions.reduce(ufunc, _replaced(a, ufunc.identity), axis, dtype, out, keepdims=keepdims, **more)
 
     return function
 
@@ -111,12 +120,16 @@ def _replaced(a: Any, value: Any) -> Any:
     return put_off(Node(context, chosen, (nan, kind.type(value), element), shape))
 
 
-def _nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+def _nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Any:
     x = array_of(a)
     if x.dtype.kind not in "fc":
-        return functions.mean(x, axis, dtype, out, keepdims=keepdims)
-    total = functions.reduce(np.add, _replaced(x, 0), axis, dtype, keepdims=keepdims)
-    count = functions.count_nonzero(apply(np.logical_not, apply(np.isnan, x)), axis, keepdims=keepdims)
+        return functions.mean(x, axis, dtype, out, keepdims=keepdims, where=where)
+    total = functions.reduce(np.add, _replaced(x, 0), axis, dtype, keepdims=keepdims, where=where)
+    there = apply(np.logical_not, apply(np.isnan, x))
+    there = there if where is True else apply(np.logical_and, there, where)
+    count = functions.count_nonzero(there, axis, keepdims=keepdims)
     found = apply(np.divide, total, functions.converted(count, total.dtype))
     return functions.finished(found, x, (), keepdims=False, out=out)
 
@@ -124,14 +137,16 @@ def _nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepd
 register("ufunc.reduce", _reduce, _REDUCING)
 register("mean", _mean, frozenset({"axis", "dtype", "out", "keepdims", "where"}))
 for _name in ("var", "std"):
-    register(_name, _variance(_name), frozenset({"axis", "dtype", "out", "ddof", "keepdims", "correction"}))
+    register(
+        _name, _variance(_name), frozenset({"axis", "dtype", "out", "ddof", "keepdims", "where", "mean", "correction"})
+    )
 for _name in ("argmax", "argmin"):
     register(_name, _place(_name), frozenset({"axis", "out", "keepdims"}))
 register("count_nonzero", _count_nonzero, frozenset({"axis", "keepdims"}))
 register("ptp", _ptp, frozenset({"axis", "out", "keepdims"}))
 for _name, _found in (("nansum", np.add), ("nanprod", np.multiply)):
-    register(_name, _without_nan(_found), frozenset({"axis", "dtype", "out", "keepdims"}))
-register("nanmean", _nanmean, frozenset({"axis", "dtype", "out", "keepdims"}))
+    register(_name, _without_nan(_found), _REDUCING)
+register("nanmean", _nanmean, frozenset({"axis", "dtype", "out", "keepdims", "where"}))
 
 
 def _accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:

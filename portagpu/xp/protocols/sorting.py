@@ -8,10 +8,17 @@ import numpy as np
 
 from portagpu import primitives
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.expressions.apply import apply
+from portagpu.expressions.reductions import accumulations, functions
+from portagpu.expressions.writing import filled
+from portagpu.primitives.gathers.gathering import normal_axis
+from portagpu.primitives.gathers.sequences import whole_steps
 from portagpu.primitives.sorts.rows import contiguous
-from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.numpy_dispatch import register
 from portagpu.ufuncs.operands import array_of
+from portagpu.xp.indexing import take
+from portagpu.xp.manipulation import concat, moveaxis
 from portagpu.xp.sets import isin
 from portagpu.xp.sorting import searchsorted
 
@@ -77,12 +84,50 @@ def _unique(
 ) -> Any:
     array = array_of(ar)
     if axis is not None and array.ndim != 1:
-        raise ShapeError("unique elements are found of all axes together, not along one", hint="leave axis= out")
+        return _unique_parts(array, axis, return_index, return_inverse, return_counts)
+    if axis is not None:
+        normal_axis(axis, 1)
     found = primitives.unique(
         array, indices=return_index, inverse=return_inverse, counts=return_counts, equal_nan=equal_nan
     )
     asked = [part for part in found[1:] if part is not None]
     return (found.values, *asked) if asked else found.values
+
+
+def _unique_parts(x: DeviceNDArray, axis: int, index: bool, inverse: bool, counts: bool) -> Any:
+    """The different parts along an axis, in the order of their first elements that differ. NaN equals nothing.
+
+    A stable sort by each element of the parts, from the last on. The host waits for the number of parts.
+    """
+    at = normal_axis(axis, x.ndim)
+    count = x.shape[at]
+    rows = moveaxis(x, at, 0).copy().reshape(count, -1) if x.size else x.reshape(count, 0)
+    if not count:
+        raise ShapeError(f"an array of shape {x.shape} has no parts along axis {at}")
+    keys = apply(np.add, rows, rows.dtype.type(0)) if rows.dtype.kind in "fc" else rows  # -0.0 becomes 0.0
+    order = whole_steps(count, 0, 1, np.dtype(np.int64), x.context)
+    for n in range(keys.shape[1] - 1, -1, -1):
+        column = take(keys._view((slice(None), n)), order, axis=0)
+        order = take(order, primitives.argsort(column), axis=0)
+    ordered = take(keys, order, axis=0)
+    differ = apply(np.not_equal, ordered._view(slice(1, None)), ordered._view(slice(None, -1)))
+    marks = filled((count,), True, np.dtype(bool), x.context)
+    if count > 1:
+        marks[1:] = functions.reduce(np.logical_or, differ, 1) if keys.shape[1] else False
+    begins = primitives.flatnonzero(marks)
+    first = take(order, begins, axis=0)
+    found: list[Any] = [take(x, first, axis=at)]
+    if index:
+        found.append(first)
+    if inverse:
+        numbers = apply(np.subtract, accumulations.accumulate(np.add, marks.astype(np.int64)), 1)
+        where = device_array(count, np.int64, context=x.context)
+        where[order] = numbers
+        found.append(where)
+    if counts:
+        ends = concat([begins[1:], array_of(np.asarray([count]), x.context)])
+        found.append(apply(np.subtract, ends, begins))
+    return tuple(found) if len(found) > 1 else found[0]
 
 
 _SORTING = frozenset({"axis", "kind", "order", "stable"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -9,10 +10,12 @@ import numpy as np
 
 from portagpu.errors import ArgumentTypeError, DTypeError
 from portagpu.expressions.apply import apply, apply_all, apply_into
+from portagpu.expressions.at import at
 from portagpu.expressions.powers import power
+from portagpu.expressions.reductions.runs import reduceat
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.layout import checked_dtype
-from portagpu.runtime.arrays.numpy_dispatch import register
+from portagpu.runtime.arrays.numpy_dispatch import ELEMENTWISE, register
 from portagpu.xp import beyond as beyond
 from portagpu.xp.devices import context_on
 from portagpu.xp.protocols import fft as fft  # these register NumPy's other functions
@@ -68,6 +71,8 @@ def _ufunc(
 
 
 register("ufunc", _ufunc, _KEYWORDS)
+register("ufunc.at", at, frozenset())
+register("ufunc.reduceat", reduceat, frozenset({"axis", "dtype", "out"}))
 
 
 def _named(ufunc: np.ufunc) -> Any:
@@ -85,6 +90,8 @@ for _name in dir(np):
     _found = getattr(np, _name)
     if isinstance(_found, np.ufunc) and _found.signature is None:
         register(_found.__name__, _power if _found is np.power else _named(_found), _KEYWORDS)
+        if _found.nout == 1:
+            ELEMENTWISE[_found.__name__] = power if _found is np.power else partial(apply, _found)
 
 
 def _array_namespace(array: Any, api_version: str | None) -> Any:

@@ -181,6 +181,7 @@ IN_KERNELS = {
 assert set(IDS) >= IN_KERNELS
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize(
     ("unit", "arithmetic", "one"),
     [made for made, name in zip(ALL, IDS, strict=True) if name in IN_KERNELS],

@@ -90,6 +90,7 @@ def same(found, wanted):
     )
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", [*CALLS, *COMPLEX])
 def test_numpy_arrays(device, name, layout):

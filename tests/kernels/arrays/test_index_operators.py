@@ -135,6 +135,7 @@ def wanted(row: int, g: np.ndarray, found: np.ndarray) -> np.ndarray:
             return g[found]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("operators", OPERATORS, ids=["shifts", "quotients", "bits", "casts"])
 def test_subscripts(device, operators):
     """Each operator on each index selects the element that it selects in Python."""

@@ -174,6 +174,7 @@ def test_graphs_refuse_lent_memory_whenever_it_comes(device):
         assert caught.value.span.filename == __file__
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("shift", [0, 1, 4, 64, 100])
 def test_buffers_that_outlive_memory_do_not_touch_it(device, shift):
     """Drivers may copy what they cannot use in place, and copy it back later."""

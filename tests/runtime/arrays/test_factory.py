@@ -7,7 +7,8 @@ import pytest
 
 from portagpu import cuda
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.arrays.factory import FACTS, ArrayFactory
+from portagpu.runtime.arrays.factory import ArrayFactory
+from portagpu.runtime.arrays.facts import FACTS
 
 _OWN = {"deferred", "__weakref__", "_buffer", "allocation_key", "base", "stream", "token"}
 

@@ -88,9 +88,9 @@ def test_a_death_is_an_error(context, monkeypatch):
     """With what the compiler said last; the next program gets a new child."""
     original = builder.Builder.build
 
-    def deadly(self, source, options):
+    def deadly(self, source, options, seconds):
         os.kill(self._child.pid, signal.SIGSEGV)
-        return original(self, source, options)
+        return original(self, source, options, seconds)
 
     monkeypatch.setattr(builder.Builder, "build", deadly)
     with pytest.raises(errors.BuildError, match=r"died: SIGSEGV") as caught:

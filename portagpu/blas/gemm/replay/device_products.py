@@ -14,6 +14,7 @@ from portagpu.blas.gemm.replay.recordings import Known, Recordings, Remembered
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.factory import ArrayFactory
 from portagpu.runtime.arrays.overlap import may_overlap, unknown_key
+from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.replay.replay import Replay, beyond, recorded
 
 _REMEMBERED = 128  # products of a thread in a context
@@ -85,7 +86,7 @@ def first(
         multiply(c)
         return
     context = c.context
-    context.unsettled.settle()  # what was put off is no part of the product
+    context.unsettled.settle(stream=current_stream(context))  # what was put off is no part of the product
     known = _recordings.of(context).refresh(context)
     if borrowed:
         key = _borrowed_key(a, b, c, stream, numbers)

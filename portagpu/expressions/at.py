@@ -1,0 +1,168 @@
+"""`numpy.ufunc.at`: a function of elements applied in place at subscripts, several times where these repeat.
+
+Results are the same in each run. Functions of integers whose order does not count are atomic operations, where the
+device has them. For all others the subscripts are sorted, and either a thread goes through those of each element in
+their order, which gives NumPy's roundings, or, where many are of one element, a scan joins them.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
+# ruff: noqa: ANN001, ANN202
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from portagpu import cuda
+from portagpu.dispatch.dispatcher import Dispatcher
+from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.expressions.apply import apply
+from portagpu.expressions.items import getitem
+from portagpu.expressions.operations import Operation, operations_of
+from portagpu.expressions.step_text import TYPES, applied, converted
+from portagpu.expressions.writing import as_source
+from portagpu.primitives.gathers.gathering import Subscripts, gather, scatter
+from portagpu.primitives.gathers.sequences import whole_steps
+from portagpu.primitives.scans.by_key import reduce_by_key
+from portagpu.primitives.selections.run_lengths import run_begins
+from portagpu.primitives.sorts.sorting import argsort
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.ufuncs.kernel_source import KEPT, kernel_from, launch
+from portagpu.ufuncs.operands import operand
+
+_INDEX = np.dtype(np.int64)
+_ATOMIC: dict[Any, Any] = {
+    np.add: cuda.atomic.add,
+    np.subtract: cuda.atomic.sub,
+    np.maximum: cuda.atomic.max,
+    np.minimum: cuda.atomic.min,
+    np.bitwise_and: cuda.atomic.and_,
+    np.bitwise_or: cuda.atomic.or_,
+    np.bitwise_xor: cuda.atomic.xor,
+}
+_JOINED: dict[Any, np.ufunc] = {
+    np.add: np.add,
+    np.subtract: np.add,
+    np.multiply: np.multiply,
+    np.maximum: np.maximum,
+    np.minimum: np.minimum,
+    np.bitwise_and: np.bitwise_and,
+    np.bitwise_or: np.bitwise_or,
+    np.bitwise_xor: np.bitwise_xor,
+    np.logical_and: np.logical_and,
+    np.logical_or: np.logical_or,
+}
+"""What second operands can be joined by before the function is applied once."""
+_MANY = 64  # subscripts of an element, on average, from which a scan is faster than a thread for each element
+
+
+def at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
+    """``a[indices] = ufunc(a[indices], b)``, for each of the subscripts one after the other.
+
+    Raises `OutOfBoundsError`, `ShapeError`, `DTypeError`, `ArgumentTypeError`.
+    """
+    if not isinstance(a, DeviceNDArray):
+        raise ArgumentTypeError(
+            f"numpy.{ufunc.__name__}.at does not write a {type(a).__name__} from a device array",
+            hint="x.copy_to_host()",
+        )
+    if ufunc.nout != 1 or len(more) != ufunc.nin - 1 or ufunc.nin > 2:
+        raise ArgumentTypeError(f"numpy.{ufunc.__name__}.at takes {ufunc.nin + 1} arguments: a function of one or two")
+    if a.readonly:
+        raise ArgumentTypeError("the array is read-only")
+    values = [operand(x) for x in more]
+    function = operations_of(ufunc, (a.dtype, *(type(x) if type(x) in _PYTHON else x.dtype for x in values)))[0]
+    if not np.can_cast(function.dtype, a.dtype, "same_kind"):
+        raise DTypeError(f"results of {function.dtype} cannot become {a.dtype}", hint="convert with astype")
+    numbers = whole_steps(a.size, 0, 1, _INDEX, a.context).reshape(a.shape)
+    places = getitem(numbers, _listed(indices))
+    given = [_broadcast(as_source(x, function.inputs[1], a.context), places.shape) for x in values]
+    if not places.size:
+        return
+    flat = a.ravel()
+    _run(ufunc, function, flat, places.ravel(), [x.ravel() for x in given])
+    if flat.allocation_key != a.allocation_key:  # a copy
+        a[...] = flat.reshape(a.shape)
+
+
+_PYTHON = (bool, int, float, complex)
+
+
+def _listed(indices: Any) -> Any:
+    """A subscript whose integers select arrays, too, so that there are places to go through."""
+    return np.asarray([indices]) if isinstance(indices, int | np.integer) and not isinstance(indices, bool) else indices
+
+
+def _broadcast(x: DeviceNDArray, shape: tuple[int, ...]) -> DeviceNDArray:
+    while x.ndim > len(shape) and x.shape[0] == 1:
+        x = x.reshape(x.shape[1:])
+    if x.shape == shape:
+        return x
+    try:
+        return x.broadcast_to(shape)
+    except ShapeError:
+        raise ShapeError(f"values of shape {x.shape} are not those of subscripts of shape {shape}") from None
+
+
+def _run(
+    ufunc: np.ufunc, function: Operation, flat: DeviceNDArray, places: DeviceNDArray, given: list[DeviceNDArray]
+) -> None:
+    context = flat.context
+    kind = flat.dtype
+    wide = kind.itemsize == 4 or (kind.itemsize == 8 and context.capabilities.int64_atomics)
+    if ufunc in _ATOMIC and kind.kind in "iu" and wide and function.inputs == (kind, kind):
+        launch(_atomic_kernel(ufunc), places.size, None, 0, (flat, places, given[0]), context)
+        return
+    order = argsort(places)
+    keys = gather(places, 0, 1, Subscripts(order, known=True))
+    begins = run_begins(keys)
+    if ufunc in _JOINED and begins.size * _MANY <= keys.size and function.inputs[0] == function.inputs[1]:
+        sorted_ = gather(given[0], 0, 1, Subscripts(order, known=True))
+        told, joined = reduce_by_key(keys, sorted_, _JOINED[ufunc])
+        at_keys = Subscripts(told, known=True)
+        scatter(flat, 0, 1, at_keys, apply(ufunc, gather(flat, 0, 1, at_keys), joined).astype(kind, copy=False))
+        return
+    kernel = _ordered_kernel(function, kind, len(given))
+    launch(kernel, begins.size, None, 0, (flat, keys, begins, order, *given), context)
+
+
+@cache
+def _atomic_kernel(ufunc: np.ufunc) -> Dispatcher:
+    operation = _ATOMIC[ufunc]
+
+    def change(target, places, values):
+        i = cuda.grid(1)
+        if i < places.size:
+            operation(target, places[i], values[i])
+
+    return cuda.jit(change, cache=True)
+
+
+class _Named:
+    """Gives the file of a kernel's text its name."""
+
+    __name__ = "at"
+
+
+@cache
+def _ordered_kernel(function: Operation, kind: np.dtype[Any], operands: int) -> Dispatcher:
+    """A thread for each run of equal subscripts: keys and the order in which values belong to them."""
+    values = ["values[order[j]]"] * operands
+    taken = [converted(x, dtype) for x, dtype in zip(["held", *values], function.inputs, strict=True)]
+    result = converted(converted(applied(function.name, taken), function.dtype), kind)
+    text = [
+        f"def kernel(target, keys, begins, order{', values' * operands}):",
+        "    i = grid(1)",
+        "    if i < begins.size:",
+        "        end = keys.size",
+        "        if i + 1 < begins.size:",
+        "            end = begins[i + 1]",
+        "        place = keys[begins[i]]",
+        f"        held = {converted('target[place]', kind)}",
+        "        for j in range(begins[i], end):",
+        f"            held = {result}",
+        "        target[place] = held",
+    ]
+    return kernel_from(text, {"core": _Named, "np": np, **TYPES}, KEPT)

@@ -1,0 +1,46 @@
+"""Variances of the elements where a mask is true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from portagpu.expressions.apply import apply
+from portagpu.expressions.reductions import functions
+from portagpu.expressions.writing import chosen
+from portagpu.ufuncs.operands import array_of
+
+
+def masked_variance(
+    a: Any,
+    where: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    *,
+    correction: float = 0,
+    keepdims: Any = False,
+    mean: Any = None,
+) -> Any:
+    """The variance of the elements where a mask is true; ``mean``: one that is known, with the axes that are gone as 1.
+
+    NaN where there are no more elements than ``correction``.
+    """
+    x = array_of(a)
+    if x.dtype.kind in "biu":
+        x = x.astype(np.float64 if dtype is None else dtype)
+    elif dtype is not None:
+        x = x.astype(dtype, copy=False)
+    there = array_of(np.bool_(True) if where is True else where)
+    there = there if there.shape == x.shape else there.astype(bool, copy=False).broadcast_to(x.shape)
+    zero = x.dtype.type(0)
+    count = functions.count_nonzero(there, axis, keepdims=True)
+    if mean is None:
+        total = functions.reduce(np.add, chosen(there, x, zero), axis, keepdims=True)
+        mean = apply(np.divide, total, functions.converted(count, total.dtype))
+    away = apply(np.absolute, chosen(there, apply(np.subtract, x, mean), zero))
+    squares = functions.reduce(np.add, apply(np.square, away), axis, keepdims=keepdims)
+    number = functions.converted(functions.count_nonzero(there, axis, keepdims=keepdims), squares.dtype)
+    freedom = apply(np.subtract, number, squares.dtype.type(correction))
+    freedom = chosen(apply(np.greater, freedom, 0), freedom, squares.dtype.type(np.nan))
+    return apply(np.divide, squares, freedom)

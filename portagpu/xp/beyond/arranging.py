@@ -1,0 +1,190 @@
+"""NumPy's functions that put elements elsewhere: insertions, deletions, blocks, pieces, other sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from portagpu.errors import ArgumentTypeError, OutOfBoundsError, ShapeError
+from portagpu.expressions.apply import apply
+from portagpu.expressions.writing import as_source
+from portagpu.primitives.gathers.gathering import Subscripts, gather, normal_axis
+from portagpu.primitives.gathers.sequences import whole_steps
+from portagpu.primitives.selections.selection import flatnonzero
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.layout import checked_shape
+from portagpu.runtime.arrays.numpy_dispatch import call, register
+from portagpu.xp import indexing, manipulation
+from portagpu.xp.conversion import along, array_of, context_of_any
+
+_INDEX = np.dtype(np.int64)
+
+
+def _resize(a: Any, new_shape: Any) -> DeviceNDArray:
+    """The elements in C order, again from the first one on where the shape has more."""
+    x = array_of(a).ravel()
+    shape = checked_shape(new_shape if hasattr(new_shape, "__len__") else (new_shape,))
+    size = int(np.prod(shape, dtype=np.int64))
+    if size <= x.size:
+        found: DeviceNDArray = x[:size].copy().reshape(shape)
+        return found
+    if not x.size:
+        return call("zeros_like", x, shape=shape)  # type: ignore[no-any-return]
+    times = whole_steps(size, 0, 1, _INDEX, x.context)
+    return gather(x, 0, 1, Subscripts(apply(np.remainder, times, x.size), known=True)).reshape(shape)
+
+
+def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> DeviceNDArray:
+    """Without what is 0 at the ends of all axes; ``trim``: "f", the front, and "b", the back."""
+    x = array_of(filt)
+    ends = trim.lower()
+    if set(ends) - set("fb") or not ends:
+        raise ArgumentTypeError(f"trim= has the letters f and b, not {trim!r}")
+    axes = range(x.ndim) if axis is None else [normal_axis(n, x.ndim) for n in np.atleast_1d(axis)]
+    places = call("nonzero", x) if x.ndim else ()
+    key = [slice(None)] * x.ndim
+    for at in axes:
+        found = places[at]
+        if not found.size:
+            key[at] = slice(0, 0)
+            continue
+        low = int(call("min", found).item()) if "f" in ends else 0
+        high = int(call("max", found).item()) + 1 if "b" in ends else x.shape[at]
+        key[at] = slice(low, high)
+    return x._view((*key, Ellipsis))
+
+
+def _delete(arr: Any, obj: Any, axis: int | None = None) -> DeviceNDArray:
+    """The parts along an axis but those that are named: an integer, a slice, integers or bools."""
+    x = array_of(arr)
+    if axis is None:
+        x, axis = x.ravel(), 0
+    at = normal_axis(axis, x.ndim)
+    extent = x.shape[at]
+    if isinstance(obj, DeviceNDArray):
+        stay = call("ones_like", x, dtype=bool, shape=(extent,))
+        if obj.dtype == np.bool_ and obj.shape != (extent,):
+            raise ShapeError(f"bools of shape {obj.shape} are not those of {extent} elements")
+        stay[obj] = False
+        return gather(x, at, 1, Subscripts(flatnonzero(stay), known=True))
+    stays = np.ones(extent, bool)
+    try:
+        chosen = obj if isinstance(obj, slice) or hasattr(obj, "__index__") else np.asarray(obj)
+        if isinstance(chosen, np.ndarray) and not chosen.size:
+            chosen = chosen.astype(np.int64)
+        stays[chosen] = False
+    except IndexError as error:
+        raise OutOfBoundsError(f"axis {at} of an array of shape {x.shape} has no such elements: {error}") from None
+    return gather(x, at, 1, Subscripts.of(np.flatnonzero(stays), max(extent, 1), x.context))
+
+
+def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> DeviceNDArray:
+    """Values in front of the elements that are named, in a copy."""
+    x = array_of(arr, context_of_any(obj, values))
+    if axis is None:
+        x, axis = x.ravel(), 0
+    at = normal_axis(axis, x.ndim)
+    extent = x.shape[at]
+    if isinstance(obj, DeviceNDArray):
+        obj = obj.copy_to_host()  # new places follow from them, and the result's shape
+    single = hasattr(obj, "__index__")
+    try:
+        places = np.arange(extent)[obj] if isinstance(obj, slice) else np.asarray(obj)
+        places = np.flatnonzero(places) if places.dtype == bool else places.reshape(-1).astype(np.int64)
+        if places.size and (places.min() < -extent or places.max() > extent):
+            raise IndexError(f"index is out of bounds for an axis of {extent} elements")
+    except (IndexError, ValueError, TypeError) as error:
+        raise OutOfBoundsError(f"nothing is inserted there in an array of shape {x.shape}: {error}") from None
+    places = np.where(places < 0, places + extent, places)
+    source = as_source(values, x.dtype, x.context)
+    if single or (places.size == 1 and not hasattr(obj, "__len__")):
+        # as NumPy: the values' first axis is the one along which they are inserted
+        source = source.reshape((*(1,) * (x.ndim - source.ndim), *source.shape))
+        source = source.transpose((*range(1, at + 1), 0, *range(at + 1, source.ndim))) if at else source
+        places = np.repeat(places, source.shape[at])
+    order = np.argsort(places, kind="stable")
+    new = np.empty(places.size, np.int64)
+    new[order] = places[order] + np.arange(places.size)
+    shape = (*x.shape[:at], extent + places.size, *x.shape[at + 1 :])
+    out = device_array(shape, x.dtype, context=x.context)
+    old = np.setdiff1d(np.arange(shape[at]), new, assume_unique=True)
+    if not out.size:
+        return out
+    out[along(at, old)[:-1]] = x
+    if new.size:
+        out[along(at, new)[:-1]] = source
+    return out
+
+
+def _block(arrays: Any) -> DeviceNDArray:
+    """Arrays of nested lists side by side: those of the innermost lists along the last axis."""
+    depth = _depth(arrays)
+    context = context_of_any(*_leaves(arrays))
+    ndim = max(depth, *(np.ndim(x) for x in _leaves(arrays)))
+
+    def joined(part: Any, level: int) -> DeviceNDArray:
+        if isinstance(part, list):
+            return manipulation.concat([joined(x, level + 1) for x in part], axis=ndim - depth + level)
+        x = array_of(part, context)
+        return x.reshape((*(1,) * (ndim - x.ndim), *x.shape))
+
+    found = joined(arrays, 0)
+    return found if isinstance(arrays, list) else found.copy()
+
+
+def _depth(arrays: Any) -> int:
+    if isinstance(arrays, tuple):
+        raise ArgumentTypeError("block takes lists of lists of arrays, not tuples", hint="use lists")
+    if not isinstance(arrays, list):
+        return 0
+    depths = {_depth(x) for x in arrays}
+    if len(depths) != 1:
+        raise ShapeError("the lists of block are nested alike, and none is empty")
+    return depths.pop() + 1
+
+
+def _leaves(arrays: Any) -> list[Any]:
+    return [leaf for x in arrays for leaf in _leaves(x)] if isinstance(arrays, list) else [arrays]
+
+
+def _cut(axis: int) -> Callable[..., Any]:
+    def function(ary: Any, indices_or_sections: Any) -> Any:
+        x = array_of(ary)
+        if x.ndim <= axis and not (axis == 1 and x.ndim == 1):
+            raise ShapeError(f"an array of {x.ndim} axes is not split along axis {axis}")
+        return call("split", x, indices_or_sections, axis=0 if x.ndim == 1 else axis)
+
+    return function
+
+
+def _place(arr: DeviceNDArray, mask: Any, vals: Any) -> None:
+    """Write the values, one after the other and again from the first, to the elements where the mask is true."""
+    where = flatnonzero(array_of(mask, arr.context))
+    source = as_source(vals, arr.dtype, arr.context).ravel()
+    if not where.size:
+        return
+    if not source.size:
+        raise ShapeError("no values are given for the elements where the mask is true")
+    indexing.put(arr, where, source if source.size == where.size else _resize(source, where.size))
+
+
+def _putmask(a: DeviceNDArray, mask: Any, values: Any) -> None:
+    """Write ``values[n]``, counted again from the first, to each element n where the mask is true."""
+    source = as_source(values, a.dtype, a.context)
+    if source.size not in (0, 1) and source.shape != a.shape:
+        source = _resize(source, a.shape)
+    if source.size:
+        call("copyto", a, source.reshape(()) if source.size == 1 else source, casting="unsafe", where=mask)
+
+
+register("resize", _resize, frozenset({"new_shape"}))
+register("trim_zeros", _trim_zeros, frozenset({"trim", "axis"}))
+register("delete", _delete, frozenset({"axis"}))
+register("insert", _insert, frozenset({"axis"}))
+register("block", _block, frozenset())
+for _name, _axis in (("vsplit", 0), ("hsplit", 1), ("dsplit", 2)):
+    register(_name, _cut(_axis), frozenset())
+register("place", _place, frozenset())
+register("putmask", _putmask, frozenset())

@@ -1,0 +1,152 @@
+"""einsum, convolutions, polynomials, quantiles and histograms of device arrays, against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from against_numpy import alike, same
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portagpu import cuda
+from portagpu.errors import ArgumentTypeError, SettingsError, ShapeError
+
+_RNG = np.random.default_rng(12)
+A = _RNG.normal(size=(3, 4, 5))
+B = _RNG.normal(size=(5, 4))
+ROW = _RNG.normal(size=9)
+HOLES = np.where(_RNG.random((6, 7)) < 0.3, np.nan, _RNG.normal(size=(6, 7)))
+HOLES[2] = np.nan
+INTS = _RNG.integers(-4, 9, (5, 6))
+METHODS = (
+    "inverted_cdf averaged_inverted_cdf closest_observation interpolated_inverted_cdf hazen weibull linear"
+    " median_unbiased normal_unbiased lower higher midpoint nearest"
+).split()
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda a, b: [np.einsum("ijk,kl->ijl", a, b), np.einsum("ijk,kj", a, b), np.einsum("ijk->kji", a)],
+        lambda a, b: [np.einsum("ijk,ijl->ikl", a, a), np.einsum("ijk,ijk->i", a, a), np.einsum("...k,kj->...j", a, b)],
+        lambda a, b: [
+            np.einsum("ii->i", b[:4]),
+            np.einsum("ii", b[:4]),
+            np.einsum("kl->", b),
+            np.einsum("kj,kj->kj", b, b),
+        ],
+        lambda a, b: [np.einsum("ijk,kj,i->", a, b, a[:, 0, 0]), np.einsum("ij,jk,kl,lm->im", b, b.T, b, b.T)],
+        lambda a, b: [np.einsum(a, [0, 1, 2], b, [2, 3], [0, 3]), np.einsum(a, [..., 1], b, [1, 2])],
+        lambda a, b: [
+            np.einsum("ij,j->ij", b, b[0]),
+            np.einsum("i,j->ji", b[0], b[:, 1]),
+            np.einsum("...,...", b, 2.0),
+        ],
+        lambda a, b: [np.einsum("ijk,kj->i", a + 1j * a, b), np.einsum("ij,kj", b[:1], b, optimize=True)],
+        lambda a, b: [np.einsum("ij,ij->", b > 0, b < 0.5), np.einsum("ij,kj->ik", b > 0, b > 0)],
+        lambda a, b: np.einsum("ij,jk->ik", b, b.T, dtype=np.complex128),
+    ],
+)
+def test_einsum(device, use):
+    same(use, A, B)
+
+
+@pytest.mark.one_device
+def test_einsum_of_integers_and_into_arrays(device):
+    same(lambda x: np.einsum("ij,kj->ik", x, x), INTS.astype(np.int8))
+    x, out = cuda.to_device(B), cuda.device_array((5, 5))
+    assert np.einsum("ij,kj->ik", x, x, out=out) is out
+    alike(out, B @ B.T)
+    assert np.einsum_path("ij,jk,kl->il", x, x.T, x) == np.einsum_path("ij,jk,kl->il", B, B.T, B)
+    for wrong in ("ij,jk", "i->i", "ij->ii", "ij->k", "i1->i", "ij....->i"):
+        with pytest.raises(ShapeError):
+            np.einsum(wrong, x)
+
+
+@given(st.data())
+def test_any_einsum(device, data):
+    extents = dict(zip("abcd", (2, 3, 1, 4), strict=True))
+    names = st.text("abcd", min_size=1, max_size=3)
+    inputs = data.draw(st.lists(names, min_size=1, max_size=3))
+    there = sorted(set("".join(inputs)))
+    output = "".join(data.draw(st.lists(st.sampled_from(there), unique=True)))
+    arrays = [np.arange(1.0, 1 + np.prod([extents[c] for c in n])).reshape([extents[c] for c in n]) for n in inputs]
+    same(lambda *x: np.einsum(f"{','.join(inputs)}->{output}", *x), *arrays)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_convolutions(device, mode):
+    for x in (ROW, ROW + 1j * ROW[::-1], np.arange(9), np.arange(9) % 2 > 0, ROW.astype(np.float32)):
+        for function in (np.convolve, np.correlate):
+            same(lambda a, f=function: [f(a, a[:4], mode), f(a[:3], a, mode), f(a, a, mode)], x, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.one_device
+def test_long_convolutions(device, monkeypatch):
+    from portagpu.xp.beyond import polynomials
+
+    monkeypatch.setattr(polynomials, "_MOST_PRODUCTS", 0)
+    for mode in ("full", "same", "valid"):
+        same(lambda a, m=mode: [np.convolve(a, a[:4], m), np.correlate(a, a[:5], m)], ROW, atol=1e-12)
+        same(lambda a, m=mode: np.convolve(a, 1j * a[:3], m), ROW, atol=1e-12)
+
+
+@pytest.mark.one_device
+def test_polynomials(device):
+    same(lambda p, x: [np.polyval(p, x), np.polyval([2, 0, 1], x), np.polyval(p, 2.5)], ROW[:4], B)
+    same(lambda p, q: [np.polyadd(p, q), np.polysub(q, p), np.polymul(p, q)], ROW[:4], ROW[:2])
+    same(lambda p: [np.polyder(p), np.polyder(p, 2), np.polyint(p), np.polyint(p, 2, [3, 4])], ROW[:5])
+    same(lambda x, y: np.polyfit(x, y, 2), np.arange(9.0), ROW, rtol=1e-9, atol=1e-10)
+    same(lambda x, y: np.polyfit(x, y, 1, w=np.abs(y)), np.arange(9.0), ROW, rtol=1e-9, atol=1e-10)
+    same(lambda x, y: np.polyfit(x, y, 2, cov=True), np.arange(9.0), ROW, rtol=1e-8, atol=1e-9)
+    same(lambda x, y: np.polyfit(x, y, 3, cov="unscaled"), np.arange(9), np.stack([ROW, ROW * 2], 1), rtol=1e-7)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("method", METHODS)
+def test_quantiles_by_all_methods(device, method):
+    q = [0.0, 0.17, 0.5, 0.75, 1.0]
+    for axis in (None, 0, (0, 1)):
+        same(lambda x, a=axis: np.quantile(x, q, axis=a, method=method), INTS)
+    same(lambda x: np.percentile(x, [10, 99], axis=1, method=method, keepdims=True), HOLES)
+    same(lambda x: np.nanquantile(x, q, axis=1, method=method), HOLES[[0, 1, 3, 4, 5]])
+
+
+@pytest.mark.one_device
+@pytest.mark.filterwarnings("ignore:All-NaN", "ignore:invalid value")
+def test_without_nan(device):
+    same(lambda x: [np.nanmedian(x, axis=1), np.nanpercentile(x, 30, axis=0), np.nanmedian(x)], HOLES)
+    same(lambda x: [np.nancumsum(x, axis=0), np.nancumprod(x)], HOLES)
+    rest = HOLES[[0, 1, 3]]
+    same(lambda x: [np.nanargmax(x, axis=1), np.nanargmin(x, axis=1, keepdims=True), np.nanargmax(x)], rest)
+    with pytest.raises(ShapeError, match="NaN"):
+        np.nanargmax(cuda.to_device(HOLES), axis=1)
+
+
+@pytest.mark.one_device
+def test_covariances(device):
+    weights, counts = np.abs(B[0]) + 1, np.array([1, 3, 2, 1])
+    same(lambda x: [np.cov(x), np.cov(x, x * 2 + 1), np.cov(x, rowvar=False, bias=True), np.corrcoef(x, -x)], B)
+    same(lambda x, w, c: [np.cov(x, aweights=w), np.cov(x, fweights=c, aweights=w, ddof=0)], B, weights, counts)
+    same(lambda x: np.cov(x), B.astype(np.float32), rtol=1e-6)
+
+
+@pytest.mark.one_device
+def test_histograms(device):
+    same(lambda x: np.histogram(x, 5, weights=x + 1j * x[::-1]), ROW)
+    same(lambda x: np.histogram(x, 5, weights=x + 1j * x, density=True), ROW)
+    for rule in ("auto", "doane", "fd", "rice", "scott", "sqrt", "sturges"):
+        same(lambda x, r=rule: [np.histogram_bin_edges(x, r), *np.histogram(x, r, range=(-1, 1))], ROW)
+        same(lambda x, r=rule: np.histogram(x, r), INTS)
+    same(lambda x: [np.histogram_bin_edges(x, 3, (0, 2)), np.histogram_bin_edges(x, [0, 1, 5])], ROW, dtypes=False)
+    same(lambda x: np.histogram2d(x, x[::-1], [3, [-2.0, 0.0, 0.5, 2.0]]), ROW)
+    same(lambda x: np.histogram2d(x, x * 2, 4, range=[[-1, 1], [-2, 1]], weights=x), ROW)
+    found, edges = np.histogramdd(cuda.to_device(A.reshape(-1, 3)), (2, 3, 4), density=True)
+    wanted, borders = np.histogramdd(A.reshape(-1, 3), (2, 3, 4), density=True)
+    alike((found, *edges), (wanted, *borders))
+    with pytest.raises(SettingsError, match="stone"):
+        np.histogram(cuda.to_device(ROW), "stone")
+    with pytest.raises(ArgumentTypeError, match="method"):
+        np.quantile(cuda.to_device(ROW), 0.5, method="middle")

@@ -1,0 +1,72 @@
+"""NumPy's functions take device arrays with NumPy's keywords, required ones included, and no others are missing."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from against_numpy import alike, same
+
+from portagpu import cuda
+from portagpu.errors import DTypeError
+from portagpu.runtime.arrays import numpy_dispatch
+from tools.numpy_names_table import _functions
+
+A = np.random.default_rng(15).normal(size=(4, 5))
+INTS = np.random.default_rng(16).integers(0, 6, (3, 4))
+HOLES = np.where(A > 1, np.nan, A)
+_ABSENT = {"einsum_path": {"einsum_call"}}  # of NumPy's own code
+
+
+def test_every_keyword_is_taken():
+    numpy_dispatch.registered("a name that nobody has")  # so that all are registered
+    for name, own, function in _functions():
+        if own not in numpy_dispatch._functions or isinstance(function, np.ufunc):
+            continue
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except ValueError:  # in C, without names
+            continue
+        wanted = {p.name for p in parameters if p.kind is not p.POSITIONAL_ONLY and p.default is not p.empty}
+        wanted -= {p.name for p in parameters if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
+        missing = wanted - {k for k in wanted if k in numpy_dispatch._keywords[own]} - _ABSENT.get(name, set())
+        assert not missing, f"numpy.{name}: {missing}"
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda a, i: [np.quantile(a, q=0.3), np.percentile(a=a, q=30, axis=1), np.partition(a, kth=2)[:, 2]],
+        lambda a, i: [np.take(a, indices=[0, 1], axis=1), np.repeat(a, repeats=2), np.tile(a, reps=(1, 2))],
+        lambda a, i: [np.roll(a, shift=2, axis=0), *np.split(a, indices_or_sections=2), np.reshape(a, shape=(2, 10))],
+        lambda a, i: [np.isin(element=i, test_elements=[1, 2]), np.searchsorted(np.sort(a[0]), v=[0.5]), np.sum(a=a)],
+        lambda a, i: [np.insert(a, obj=1, values=0.0, axis=0), np.linalg.matrix_power(a[:, :4], n=2), np.clip(a, 0, 1)],
+        lambda a, i: [*np.meshgrid(a[0], a[1, :3], sparse=True), *np.meshgrid(a[0], i[0], sparse=True, indexing="ij")],
+        lambda a, i: [*np.intersect1d(i, np.array([1, 4, 9]), return_indices=True)],
+        lambda a, i: [np.concatenate([i, i], dtype=np.float32, casting="same_kind"), np.hstack([a, a], dtype="f4")],
+        lambda a, i: [np.var(a, where=a > 0), np.std(a, 0, where=a > -2, ddof=1), np.var(i, axis=1, where=i > 0)],
+        lambda a, i: [np.var(a, axis=1, mean=np.mean(a, axis=1, keepdims=True)), np.std(a, correction=1)],
+        lambda a, i: [np.broadcast_arrays(a, a[:1], subok=True)[1], np.zeros_like(a, subok=False)],
+    ],
+)
+def test_keywords(device, use):
+    same(use, A, INTS, rtol=1e-6)
+
+
+@pytest.mark.one_device
+@pytest.mark.filterwarnings("ignore:Degrees of freedom", "ignore:Mean of empty")
+def test_keywords_beside_nan(device):
+    same(lambda x: [np.nansum(x, where=x > 0), np.nansum(x, initial=3, axis=0), np.nanmean(x, 1, where=x > 0)], HOLES)
+    same(lambda x: [np.nanvar(x, 0, ddof=1), np.nanstd(x, where=x < 0.5), np.nanvar(x, correction=1)], HOLES)
+    device_of = cuda.to_device(A)
+    assert np.empty_like(device_of, order="F").is_f_contiguous()
+    assert np.empty_like(device_of, device=device_of.device, shape=3).shape == (3,)
+    out = cuda.device_array(())
+    assert np.trace(cuda.to_device(A), out=out) is out
+    alike(out, np.trace(A))
+    with pytest.raises(DTypeError, match="casting='safe'"):
+        np.concatenate([cuda.to_device(A)], dtype=np.float32, casting="safe")
+    with pytest.raises(DTypeError, match="takes no nonsense="):
+        numpy_dispatch.call("sum", cuda.to_device(A), nonsense=1)

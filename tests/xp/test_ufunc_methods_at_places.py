@@ -1,0 +1,99 @@
+"""`at` and `reduceat` of ufuncs, and `numpy.unique` along an axis, against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from against_numpy import alike, changed, same
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portagpu import cuda
+from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, ShapeError
+
+_RNG = np.random.default_rng(13)
+PLACES = _RNG.integers(-6, 6, 40)
+REAL = _RNG.normal(size=6)
+MORE = _RNG.normal(size=40)
+TABLE = _RNG.integers(0, 3, (12, 2))
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint8, np.float32, np.float64])
+def test_at(device, dtype):
+    start, values = (REAL * 3).astype(dtype), (MORE * 3).astype(dtype)
+    for ufunc in (np.add, np.subtract, np.maximum):
+        changed(lambda x, i, v, f=ufunc: f.at(x, i, v), start, PLACES, values)
+    changed(lambda x, i: np.add.at(x, i, 1), start, PLACES)
+
+
+@pytest.mark.one_device
+def test_at_of_other_functions_and_subscripts(device):
+    changed(lambda x, i, v: np.divide.at(x, i, v), REAL, PLACES, MORE)
+    changed(lambda x, i: np.power.at(x, i, 2), np.arange(6), np.array([1, 2, 2]))
+    changed(lambda x, i: np.negative.at(x, i), REAL, np.array([1, 2, 2]))
+    changed(lambda x, i: np.bitwise_xor.at(x, i, 5), np.arange(6), PLACES)
+    changed(lambda x: np.add.at(x, (slice(None), [1, 1, 0]), 1.5), np.zeros((3, 2)))
+    changed(lambda x: np.add.at(x.T, ([0, 1, 1], [2, 2, 2]), [1.0, 2.0, 4.0]), np.zeros((3, 2)))
+    changed(lambda x: np.add.at(x, x < 0, 10), REAL)
+    changed(lambda x: np.add.at(x, 2, 10), REAL)
+    changed(lambda x, v: np.add.at(x, [[0, 1], [1, 1]], v), REAL, np.stack([REAL[:2]] * 2))  # NumPy errs without
+    changed(lambda x, i, v: np.add.at(x, i, v), REAL.astype(np.float32), PLACES, MORE.astype(np.float32))
+    with pytest.raises(DTypeError, match="cannot become int64"):
+        np.add.at(cuda.to_device(np.arange(3)), [0], 0.5)
+    with pytest.raises(OutOfBoundsError):
+        np.add.at(cuda.to_device(REAL), [6], 0.5)
+    with pytest.raises(ShapeError):
+        np.add.at(cuda.to_device(REAL), [1, 2], cuda.to_device(REAL))
+    with pytest.raises(ArgumentTypeError, match="does not write"):
+        np.add.at(REAL, [0], cuda.to_device(REAL[:1]))
+
+
+@pytest.mark.one_device
+def test_many_at_few_places(device):
+    x, places, values = np.zeros(3), _RNG.integers(0, 3, 5000), _RNG.normal(size=5000)
+    found = [cuda.to_device(x), cuda.to_device(x)]
+    for each in found:
+        np.add.at(each, cuda.to_device(places), cuda.to_device(values))
+    np.testing.assert_array_equal(*(each.copy_to_host() for each in found))  # not an order of chance
+    np.add.at(x, places, values)
+    alike(found[0], x, rtol=1e-10)
+    for ufunc in (np.maximum, np.fmax):
+        wanted, each = np.ones(3), cuda.to_device(np.ones(3))
+        ufunc.at(wanted, places, values)
+        ufunc.at(each, cuda.to_device(places), cuda.to_device(values))
+        alike(each, wanted, rtol=1e-10)
+
+
+@pytest.mark.one_device
+def test_reduceat(device):
+    x = _RNG.normal(size=(4, 6, 3))
+    for ufunc in (np.add, np.maximum, np.subtract):
+        same(lambda a, f=ufunc: [f.reduceat(a, [0, 3, 1, 5], axis=1), f.reduceat(a[0, :, 0], [2, 2, 4])], x)
+    same(lambda a: [np.add.reduceat(a, [0, 2]), np.add.reduceat(a > 0, [1, 3]), np.add.reduceat(a, [])], x)
+    same(lambda a: np.logical_and.reduceat(a.transpose(2, 0, 1), [0, 1], axis=-1), x)
+    same(lambda a: np.add.reduceat(a, [0, 3], dtype=np.float32), x, rtol=1e-5, atol=1e-6)
+    out = cuda.device_array((2, 6, 3))
+    assert np.add.reduceat(cuda.to_device(x), cuda.to_device(np.array([0, 2])), out=out) is out
+    alike(out, np.add.reduceat(x, [0, 2]))
+    with pytest.raises(OutOfBoundsError):
+        np.add.reduceat(cuda.to_device(x), [4])
+
+
+@given(st.lists(st.integers(0, 8), max_size=6))
+@pytest.mark.one_device
+def test_any_reduceat(device, begins):
+    same(lambda a: np.add.reduceat(a, np.asarray(begins, np.int64) if begins else []), np.arange(9.0))
+
+
+@pytest.mark.one_device
+def test_unique_along_an_axis(device):
+    everything = {"return_index": True, "return_inverse": True, "return_counts": True}
+    for axis in (0, 1, -1):
+        same(lambda x, a=axis: np.unique(x, axis=a), TABLE)
+    same(lambda x: np.unique(x, axis=0, **everything), TABLE)
+    same(lambda x: np.unique(x, axis=1, **everything), _RNG.integers(0, 2, (2, 9, 2)).astype(np.int8))
+    signed = np.array([[0.0, 1.0], [-0.0, 1.0], [-1.0, 2.0], [np.inf, 0.0]])
+    same(lambda x: np.unique(x, axis=0, **everything), signed)
+    same(lambda x: np.unique(x, axis=0), TABLE[:1])
+    same(lambda x: np.unique(x, axis=0), TABLE[:, 0])
