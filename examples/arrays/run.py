@@ -5,16 +5,11 @@ python examples/arrays/run.py shallow_water --namespace portagpu --device cpu --
 
 import argparse
 import importlib
-import sys
 import time
-from pathlib import Path
-
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import conjugate_gradients
 import lloyd
+import numpy as np
 import shallow_water
 
 PROGRAMS = {  # what makes the input, the program, a size, and steps that it makes at most
