@@ -113,7 +113,8 @@ class ArrayItems:
             where = current_stream(self.context)
             self.setitem(key, value, where)
             # a number needs no more waiting, but for those that look at the memory in their own order
-            if type(value) not in _NUMBERS or self.token is None or self.allocation_key in self.context.shown:
+            is_number = type(value) in _NUMBERS or isinstance(value, np.number)
+            if not is_number or self.token is None or self.allocation_key in self.context.shown:
                 where.synchronize()
 
     def getitem(self, item: Any, stream: Stream | int = 0) -> Any:
