@@ -34,8 +34,6 @@ def apply(ufunc: np.ufunc, *values: Any) -> DeviceNDArray:
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`.
     """
     operands, kinds, shape, context = taken(values)
-    if ufunc is np.power and _is_squared(kinds, operands[-1]):
-        ufunc, operands, kinds = np.square, operands[:1], kinds[:1]
     function = operation_of(ufunc, *kinds)
     try:
         operands = typed(operands, function)
@@ -61,16 +59,6 @@ def apply_all(
     except OverflowError as error:
         raise beyond(ufunc, functions[0], error) from None
     return tuple(put_off(Node(context, function, operands, shape)) for function in functions)
-
-
-def _is_squared(kinds: tuple[Any, ...], exponent: Any) -> bool:
-    """Whether a power is a square by a Python number: ``x**2`` is ``x * x`` in NumPy, too, and ``**= 2``.
-
-    A product takes less than a hundredth of the time of a `pow` that a driver does not compute in vectors.
-    """
-    base, number = kinds
-    kept = {int: "iufc", float: "fc"}.get(number)  # the dtypes that such a number leaves as they are
-    return kept is not None and exponent == 2 and isinstance(base, np.dtype) and base.kind in kept
 
 
 def typed(operands: tuple[Any, ...], function: Operation) -> tuple[Any, ...]:
@@ -129,8 +117,6 @@ def apply_into(
     """
     operands, kinds, shape, context = taken((*values, out))
     operands, kinds = operands[:-1], kinds[:-1]
-    if ufunc is np.power and _is_squared(kinds, operands[-1]):
-        ufunc, operands, kinds = np.square, operands[:1], kinds[:1]
     function = operation_of(ufunc, *kinds) if dtype is None else operations_of(ufunc, kinds, dtype, casting)[0]
     try:
         node = Node(context, function, typed(operands, function), shape)

@@ -20,8 +20,8 @@ from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.items import getitem
-from portagpu.expressions.kernels import TYPES, applied, converted
 from portagpu.expressions.operations import Operation, operations_of
+from portagpu.expressions.step_text import TYPES, applied, converted
 from portagpu.expressions.writing import as_source
 from portagpu.primitives.gathers.gathering import Subscripts, gather, scatter
 from portagpu.primitives.gathers.sequences import whole_steps

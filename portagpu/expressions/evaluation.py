@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from portagpu.device import DeviceType
+from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.ready import ReadyLaunch, remember
-from portagpu.expressions.axes import broadcast_strides, joined
-from portagpu.expressions.kernels import FLAT, kernel_of
+from portagpu.expressions.kernels import kernel_of, kernel_of_rows
 from portagpu.expressions.node import Node
 from portagpu.expressions.program import Program, Steps
-from portagpu.expressions.repeated import keep, parts_of, repeat
+from portagpu.expressions.repeated import Taken, keep, parts_of, repeat
+from portagpu.expressions.rows import Rows, flat_memory, rows_of, threads_on
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.copies import streams_beside
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream
 
-_THREADS = 256
 _BYTES = 16  # that a thread of a GPU reads of an array: enough are then on their way to keep the memory busy
 
 
@@ -34,11 +34,11 @@ def evaluate(root: Node, *, into: DeviceNDArray | None = None) -> None:
     parts = parts_of(root, into)
     if into is not None and parts is not None and repeat(root, parts, into):
         return
-    program = Program(root, into)
+    program = Program(root, into, rolls=True)
     while program.smaller is not None:  # to be computed once, not for each element of the whole
         program.smaller.stream = root.stream
         evaluate(program.smaller)
-        program = Program(root, into)
+        program = Program(root, into, rolls=True)
     stored = [root] if into is None else []
     if len(program.nodes) > 1:
         shape = root.shape
@@ -96,105 +96,109 @@ class Made:
 
 def _run(
     program: Program, stored: list[Node], targets: list[DeviceNDArray], context: Context, where: Stream
-) -> tuple[ReadyLaunch, list[tuple[DeviceNDArray, DeviceNDArray]]]:
-    """Launch the kernel that stores nodes to arrays, which all lie alike.
-
-    The launch, and arrays with what it takes in their places.
-    """
+) -> tuple[ReadyLaunch, Taken]:
+    """Launch the kernel that stores nodes to arrays, which all lie alike. The launch, and what it took."""
     given = (*targets, *program.arrays)
     target = targets[0]
     shape, size = target._shape, target.size
     key: list[Any] = [size]
     arrays: Sequence[DeviceNDArray] = program.arrays
-    is_flat = target.layout == "C"
+    is_flat = target.layout == "C" and not any(program.shifts)
     for array in arrays:
         if array.size == 1 and size > 1:
             key.append(1)
         elif array.layout != "C" or array._shape != shape:
             is_flat = False
         key.append(array.layout_token or array.type_key)
-    ndim = FLAT
-    if not is_flat:
-        ndim, targets, arrays = _walked(targets, arrays)
-        key = [size, ndim, *(a.size == 1 and size > 1 for a in arrays), *(a.layout_token or a.type_key for a in arrays)]
-    for node, array in zip(stored, targets, strict=True):
-        key += (program.register_of(node), array.layout_token or array.type_key)
-    key += program.key
     others = streams_beside(where, (*targets, *arrays))
     for other in others:
         where.wait_stream(other)
-    ready = _launched((program, stored), targets, arrays, ndim, tuple(key), where)
+    if is_flat:
+        ready = _launch_flat((program, stored), targets, arrays, key, where)
+        taken = Taken(list(zip(given, given, strict=True)), ())
+    else:
+        ready, taken = _launch_rows((program, stored), targets, arrays, where)
     for other in others:
         other.wait_stream(where)
-    return ready, list(zip(given, (*targets, *arrays), strict=True))
+    return ready, taken
 
 
-def _launched(
-    operands: tuple[Program, list[Node]],
+def _launch_flat(
+    what: tuple[Program, list[Node]],
     targets: Sequence[DeviceNDArray],
     arrays: Sequence[DeviceNDArray],
-    ndim: int,
-    known: tuple[Any, ...],
+    key: list[Any],
     stream: Stream,
 ) -> ReadyLaunch:
-    """Launch as was done for what is ``known``, or compile."""
-    program, stored = operands
+    """Launch as was done for arrays with this ``key``, or compile."""
+    program, stored = what
+    for node, array in zip(stored, targets, strict=True):
+        key += (program.register_of(node), array.layout_token or array.type_key)
+    known = (*key, *program.key)
     args = (*targets, *arrays, *program.numbers)
     context, size = targets[0].context, targets[0].size
     ready: ReadyLaunch | None = context.expression_launches.get(known)
     if ready is not None and ready.again(stream, args):
         return ready
     singles = tuple(array.size == 1 and size > 1 for array in arrays)
-    threads, items = threads_of(context), _items_of(context, targets[0].itemsize, ndim)
-    kernel = kernel_of(Steps(program, stored, list(targets)), ndim, singles, threads, items)
-    blocks = -(-size // (threads * items))
-    ready = ReadyLaunch(kernel, (blocks, 1, 1), (threads, 1, 1), args, context)
+    threads, items = threads_on(context.capabilities), _items_of(context, targets[0].itemsize)
+    kernel = kernel_of(Steps(program, stored, list(targets)), singles, threads, items)
+    return _first_launch((known, kernel), (-(-size // (threads * items)), threads, 1), args, context, stream)
+
+
+def _launch_rows(
+    what: tuple[Program, list[Node]], targets: list[DeviceNDArray], arrays: Sequence[DeviceNDArray], stream: Stream
+) -> tuple[ReadyLaunch, Taken]:
+    """The same for operands that do not lie alike, whose kernels take their memory."""
+    program, stored = what
+    context, size = targets[0].context, targets[0].size
+    copied = any(array.align for array in arrays)
+    arrays = [array.copy() if array.align else array for array in arrays]  # elements between the places of their size
+    operands = [*targets, *arrays]
+    launches = context.expression_launches
+    lies: list[Any] = [rows_of, *program.shifts]
+    for array in operands:
+        lies += (array._shape, array._strides, array.itemsize)
+    rows: Rows | None = launches.get(tuple(lies))
+    if rows is None:
+        rows = rows_of(targets, arrays, program.shifts, context.capabilities)
+        remember(context, tuple(lies), rows)
+    memory = [flat_memory(array, *span) for array, span in zip(operands, rows.spans, strict=True)]
+    places = list(zip(operands, memory, strict=True))
+    if rows.is_flat:
+        made, read = memory[: len(targets)], memory[len(targets) :]
+        singles = [array.size == 1 and size > 1 for array in arrays]
+        key = [size, *singles, *(m.layout_token or m.type_key for m in read)]
+        return _launch_flat(what, made, read, key, stream), Taken([] if copied else places, ())
+    registers = tuple(program.register_of(node) for node in stored)
+    known = (rows.plan, rows.blocks, registers, *(m.layout_token or m.type_key for m in memory), *program.key)
+    args = (*memory, *program.numbers, *rows.numbers)
+    ready: ReadyLaunch | None = launches.get(known)
+    if ready is None or not ready.again(stream, args):
+        kernel = kernel_of_rows(Steps(program, stored, targets), rows.plan)
+        sizes = rows.blocks, rows.plan.side, rows.plan.down
+        ready = _first_launch((known, kernel), sizes, args, context, stream)
+    return ready, Taken([] if copied else places, rows.numbers)
+
+
+def _first_launch(
+    what: tuple[tuple[Any, ...], Dispatcher[..., Any]],
+    sizes: tuple[int, int, int],
+    args: tuple[Any, ...],
+    context: Context,
+    stream: Stream,
+) -> ReadyLaunch:
+    """Launch a kernel, and remember it as what is known; ``sizes``: blocks, and threads of each along two axes."""
+    known, kernel = what
+    blocks, side, down = sizes
+    ready = ReadyLaunch(kernel, (blocks, 1, 1), (side, down, 1), args, context)
     remember(context, known, ready)
     ready.again(stream, args)
     return ready
 
 
-def threads_of(context: Context) -> int:
-    """Threads of a block."""
-    caps = context.capabilities
-    return min(_THREADS, caps.max_work_group_size, caps.max_work_item_sizes[0])
-
-
-def _items_of(context: Context, itemsize: int, ndim: int) -> int:
+def _items_of(context: Context, itemsize: int) -> int:
     """Elements of a thread."""
-    if ndim != FLAT or context.capabilities.device_type is DeviceType.CPU:
+    if context.capabilities.device_type is DeviceType.CPU:
         return 1
     return max(1, min(4, _BYTES // itemsize))
-
-
-def _walked(
-    targets: Sequence[DeviceNDArray], arrays: Sequence[DeviceNDArray]
-) -> tuple[int, list[DeviceNDArray], list[DeviceNDArray]]:
-    """Views of all operands with the axes that a kernel must walk, as few as there are."""
-    shape, size = targets[0].shape, targets[0].size
-    walkers = [array for array in arrays if array.size != 1 or size == 1]
-    steps = [target.strides for target in targets]
-    steps += [broadcast_strides(array.shape, array.strides, shape) for array in walkers]
-    extents, strides = joined(shape, steps)
-    views = [viewed(array, extents, own) for array, own in zip([*targets, *walkers], strides, strict=True)]
-    made, rest = views[: len(targets)], iter(views[len(targets) :])
-    taken = [next(rest) if array.size != 1 or size == 1 else array for array in arrays]
-    return FLAT if all(view.layout == "C" for view in views) else len(extents), made, taken
-
-
-def viewed(array: DeviceNDArray, shape: tuple[int, ...], strides: tuple[int, ...]) -> DeviceNDArray:
-    """A view of an array's memory from its first element on, with another shape and other strides."""
-    if array.shape == shape and array.strides == strides:
-        return array
-    return DeviceNDArray(
-        shape,
-        array.dtype,
-        strides,
-        array.buffer,
-        array.context,
-        offset=array.offset,
-        base=array if array.base is None else array.base,
-        stream=array.stream,
-        readonly=array.readonly,
-        allocation_key=array.allocation_key,
-    )

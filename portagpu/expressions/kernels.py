@@ -3,39 +3,45 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from portagpu import dtypes
 from portagpu.dispatch.dispatcher import Dispatcher
-from portagpu.expressions.program import STEPS, TARGET, Steps
-from portagpu.ufuncs.kernel_source import KEPT, kernel_from, position
+from portagpu.expressions.program import Steps
+from portagpu.expressions.row_text import row_text
+from portagpu.expressions.rows import RowPlan
+from portagpu.expressions.step_text import TYPES, element
+from portagpu.ufuncs.kernel_source import KEPT, kernel_from
 
-FLAT = 0
-"""In place of a number of axes: the arrays that are not single elements lie alike, without gaps."""
 _MOST = 4096  # kernels that are kept
-_kernels: dict[str, Dispatcher[..., Any]] = {}
+_kernels: dict[tuple[str, Any], Dispatcher[..., Any]] = {}
 _lock = threading.Lock()
 
 
-def kernel_of(steps: Steps, ndim: int, singles: tuple[bool, ...], threads: int, items: int) -> Dispatcher[..., Any]:
-    """The kernel for arrays of ``ndim`` axes, or FLAT; ``singles``: which of those that are read are one element.
+def kernel_of(steps: Steps, singles: tuple[bool, ...], threads: int, items: int) -> Dispatcher[..., Any]:
+    """The kernel for arrays that lie alike, without gaps; ``singles``: which of those that are read are one element.
 
     Each of a block's ``threads`` computes ``items`` elements. It takes the arrays that it writes, those that it reads,
     and numbers.
     """
-    return _made(_text(steps, ndim, singles, threads, items))
+    return _made(_text(steps, singles, threads, items))
 
 
-def _made(text: str) -> Dispatcher[..., Any]:
+def kernel_of_rows(steps: Steps, plan: RowPlan) -> Dispatcher[..., Any]:
+    """The kernel for arrays that do not lie alike: see `portagpu.expressions.row_text`."""
+    index = np.uint64 if plan.wide else np.uint32
+    return _made(row_text(steps, plan), index)
+
+
+def _made(text: str, index: Any = None) -> Dispatcher[..., Any]:
     with _lock:
-        found = _kernels.get(text)
+        found = _kernels.get((text, index))
         if found is None:
             if len(_kernels) >= _MOST:
                 _kernels.clear()
-            found = _kernels[text] = kernel_from(text.splitlines(), {"core": _Named, "np": np, **TYPES}, KEPT)
+            names = {"core": _Named, "np": np, "as_index": index, **TYPES}
+            found = _kernels[text, index] = kernel_from(text.splitlines(), names, KEPT)
     return found
 
 
@@ -55,20 +61,19 @@ class _Named:
     __name__ = "expression"
 
 
-def _text(steps: Steps, ndim: int, singles: tuple[bool, ...], threads: int, items: int) -> str:
+def _text(steps: Steps, singles: tuple[bool, ...], threads: int, items: int) -> str:
     arrays = [f"a{n}" for n in range(len(steps.arrays))]
     targets = [f"out{n}" for n in range(len(steps.outputs))]
     numbers = [f"n{n}" for n in range(len(steps.numbers))]
-    lines, at = position(ndim, "out0.shape") if ndim > 1 else ([], "i")
 
     def place(name: str, i: str) -> str:
-        return f"{name}.ravel()[{i}]" if ndim == FLAT else f"{name}[{at}]"
+        return f"{name}.ravel()[{i}]"
 
     loaded = [f"{name}.ravel()[0]" if single else "" for name, single in zip(arrays, singles, strict=True)]
     text = [f"def kernel({', '.join([*targets, *arrays, *numbers])}):"]
     if items == 1:
-        text += ["    i = grid(1)", "    if i < out0.size:", *lines]
-        text += _element(steps, "        ", "", lambda n: loaded[n] or place(arrays[n], "i"), place("out0", "i"))
+        text += ["    i = grid(1)", "    if i < out0.size:"]
+        text += element(steps, "        ", "", lambda n: loaded[n] or place(arrays[n], "i"), place("out0", "i"))
         text += [f"        {place(f'out{n}', 'i')} = v{n}" for n in range(len(targets))]
         return "\n".join(text)
     text += [f"    i = blockIdx.x * {threads * items} + threadIdx.x"]
@@ -78,11 +83,11 @@ def _text(steps: Steps, ndim: int, singles: tuple[bool, ...], threads: int, item
         def load(n: int, k: int = k) -> str:
             return loaded[n] or place(arrays[n], f"i + {k * threads}")
 
-        text += _element(steps, "        ", f"k{k}", load, place("out0", f"i + {k * threads}"))
+        text += element(steps, "        ", f"k{k}", load, place("out0", f"i + {k * threads}"))
     for k in range(items):
         text += [f"        {place(f'out{n}', f'i + {k * threads}')} = k{k}v{n}" for n in range(len(targets))]
     text += ["    else:", f"        for j in range(i, out0.size, {threads}):"]
-    text += _element(steps, "            ", "", lambda n: loaded[n] or place(arrays[n], "j"), place("out0", "j"))
+    text += element(steps, "            ", "", lambda n: loaded[n] or place(arrays[n], "j"), place("out0", "j"))
     text += [f"            {place(f'out{n}', 'j')} = v{n}" for n in range(len(targets))]
     return "\n".join(text)
 
@@ -100,48 +105,6 @@ def _text_of_several(steps: Steps, singles: tuple[bool, ...], threads: int, coun
         def load(n: int, m: int = m) -> str:
             return f"a{m}_{n}.ravel()[{'0' if singles[n] else 'i'}]"
 
-        body += _element(steps, "            ", f"m{m}", load, "", numbers=f"m{m}")
+        body += element(steps, "            ", f"m{m}", load, "", numbers=f"m{m}")
         body += [f"            out{m}.ravel()[i] = m{m}v0"]
     return "\n".join([f"def kernel({', '.join(names)}):", *body])
-
-
-def _element(
-    steps: Steps, indent: str, prefix: str, load: Callable[[int], str], target: str, *, numbers: str = ""
-) -> list[str]:
-    """Lines that load an element's operands and compute what is stored of it, as variables v0, v1 ..."""
-    lines = [f"{indent}{prefix}x{n} = {load(n)}" for n in range(len(steps.arrays))]
-    if any(TARGET in registers for _, registers in steps.steps):
-        lines.append(f"{indent}{prefix}old = {target}")
-
-    def register(number: int) -> str:
-        if number < 0:
-            return f"{numbers}n{-1 - number}"
-        if number >= STEPS:
-            return f"{prefix}t{number - STEPS}"
-        return f"{prefix}old" if number == TARGET else f"{prefix}x{number}"
-
-    for n, (operation, registers) in enumerate(steps.steps):
-        taken = [converted(register(r), kind) for r, kind in zip(registers, operation.inputs, strict=True)]
-        lines.append(f"{indent}{prefix}t{n} = {converted(applied(operation.name, taken), operation.dtype)}")
-    for n, (number, dtype) in enumerate(steps.outputs):
-        lines.append(f"{indent}{prefix}v{n} = {converted(register(number), dtype)}")
-    return lines
-
-
-TYPES = {f"as_{row.name}": getattr(np, "bool_" if row is dtypes.BOOL else row.name) for row in dtypes.ALL}
-"""Names of kernels for conversions to dtypes."""
-
-
-def converted(value: str, dtype: np.dtype[Any]) -> str:
-    """Text of a value as a number of a dtype; of bfloat16 kernels compute with float32."""
-    return f"as_{dtypes.from_numpy(dtype).computed.name}({value})"
-
-
-def applied(name: str, values: list[str]) -> str:
-    """Text of a function of NumPy's, or of an attribute that begins with a dot, of values."""
-    if name == "astype":
-        return values[0]
-    if name.startswith("."):
-        return f"{values[0]}{name}"
-    function, bracket, result = name.partition("[")  # of several results one
-    return f"np.{function}({', '.join(values)}){bracket}{result}"

@@ -21,7 +21,8 @@ class Node:
 
     ``array`` refers to the array that shows the node to the program; ``result`` is what holds its elements once they
     are computed. ``was_reduced``: by a kernel that did not store it. ``stream``: that of the array, which was current
-    where it was written.
+    where it was written. ``shifts``: the elements of the operand, an array, moved along a ring: for each axis the place
+    of the element that comes first.
     """
 
     __slots__ = (
@@ -32,23 +33,32 @@ class Node:
         "operation",
         "result",
         "shape",
+        "shifts",
         "stream",
         "was_reduced",
         "weight",
     )
 
     def __init__(
-        self, context: Context, operation: Operation, operands: tuple[Any, ...], shape: tuple[int, ...]
+        self,
+        context: Context,
+        operation: Operation,
+        operands: tuple[Any, ...],
+        shape: tuple[int, ...],
+        shifts: tuple[int, ...] | None = None,
     ) -> None:
         self.context, self.operation, self.operands, self.shape = context, operation, operands, shape
         self.array: ref[DeviceNDArray] | None = None
         self.result: DeviceNDArray | None = None
+        self.shifts = shifts
         self.stream: Stream | None = None
         self.was_reduced = False
         weight = 1
         for operand in operands:
             weight += operand.weight if type(operand) is Node else 1
-        self.weight: int = weight  # of the tree below; parts that are shared count as often as they occur
+        self.weight: int = (
+            weight if shifts is None else 2
+        )  # of the tree below; parts that are shared count as often as they occur
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -18,17 +18,22 @@ class Program:
     ``key`` is equal for expressions that one kernel runs; it has no operand in it.
     """
 
-    __slots__ = ("_places", "_shape", "arrays", "key", "nodes", "numbers", "smaller", "target")
+    __slots__ = ("_places", "_rolls", "_shape", "arrays", "key", "nodes", "numbers", "shifts", "smaller", "target")
 
-    def __init__(self, root: Node, target: DeviceNDArray | None = None) -> None:
-        """``target``: an array that is written, and may be among those that are read, element by element."""
+    def __init__(self, root: Node, target: DeviceNDArray | None = None, *, rolls: bool = False) -> None:
+        """``target``: an array that is written, and may be among those that are read, element by element.
+
+        ``rolls``: the kernel reads arrays that are rolled; else these are `smaller`.
+        """
         self.arrays: list[DeviceNDArray] = []
+        self.shifts: list[tuple[int, ...] | None] = []  # of arrays that are rolled
+        self._rolls = rolls
         self.numbers: list[Any] = []
         self.nodes: list[Node] = []  # in the order of their steps
         self.key: list[Any] = []
         self.target = target
         self.smaller: Node | None = None
-        """A node of the expression that has fewer elements than the whole, but more than one."""
+        """A node that is to be computed before: with fewer elements than the whole, but more than one, or rolled."""
         self._places: dict[int, int] = {}
         self._shape = root.shape
         self._visit(root)
@@ -41,7 +46,9 @@ class Program:
         found = self._places.get(id(value))
         if found is not None:
             return found
-        if kind is Node:
+        if kind is Node and value.shifts is not None:
+            found = self._rolled(value)
+        elif kind is Node:
             registers = [self._visit(operand) for operand in value.operands]
             found = STEPS + len(self.nodes)
             self.nodes.append(value)
@@ -54,12 +61,25 @@ class Program:
             else:
                 found = len(self.arrays)
                 self.arrays.append(value)
+                self.shifts.append(None)
         else:
             found = -1 - len(self.numbers)
             self.numbers.append(value)
             self.key.append(value.dtype)
         self._places[id(value)] = found
         return found
+
+    def _rolled(self, node: Node) -> int:
+        """The register of an array that is rolled."""
+        if not self._rolls:
+            self.smaller = node
+        array, shifts = node.operands[0], node.shifts
+        for n, (known, own) in enumerate(zip(self.arrays, self.shifts, strict=True)):
+            if known is array and own == shifts:
+                return n
+        self.arrays.append(array)
+        self.shifts.append(shifts)
+        return len(self.arrays) - 1
 
     def register_of(self, node: Node) -> int:
         """Where a node's value is."""

@@ -23,12 +23,21 @@ _TARGET = "target"  # in a key, for the array that is written
 class _Repeated(NamedTuple):
     """A launch, and the layout token of the array that it makes.
 
-    ``facts``: of views of the target and the arrays, None for those that are taken themselves.
+    ``facts``: of views of the target and the arrays, None for those that are taken themselves. ``numbers``: that the
+    kernel takes behind those of the expression.
     """
 
     ready: ReadyLaunch
     token: Any
     facts: tuple[Facts | None, ...] | None
+    numbers: tuple[Any, ...]
+
+
+class Taken(NamedTuple):
+    """The target and the arrays of a launch, each with what the kernel took in its place, and further numbers."""
+
+    places: Sequence[tuple[DeviceNDArray, DeviceNDArray]]
+    numbers: tuple[Any, ...]
 
 
 class Parts:
@@ -43,6 +52,8 @@ class Parts:
 
     def add(self, node: Node, shape: tuple[int, ...], into: DeviceNDArray | None) -> bool:
         """Add a node and what it is applied to; False where the launch is not kept."""
+        if node.shifts is not None:
+            return False
         key = self.key
         key.append(node.operation)
         for operand in node.operands:
@@ -73,7 +84,7 @@ class Parts:
             return False
         self.arrays.append(array)
         self.key += (token, own)
-        if own != shape or array.layout != "C":
+        if own != shape or array.layout != "C" or array.offset:
             self.key += (array._strides, array.offset)
         return True
 
@@ -95,15 +106,18 @@ def keep(
     context: Context,
     ready: ReadyLaunch,
     program: Program,
-    taken: Sequence[tuple[DeviceNDArray, DeviceNDArray]],
+    taken: Taken,
 ) -> None:
-    """Keep a launch; ``taken``: the target and the arrays, each with what the kernel took in its place."""
-    if len(parts.numbers) != len(program.numbers) or len(taken) != 1 + len(parts.arrays):
+    """Keep a launch."""
+    places, more = taken
+    if len(parts.numbers) != len(program.numbers) or len(places) != 1 + len(parts.arrays):
         return
     if any(x is not y for x, y in zip(parts.arrays, program.arrays, strict=True)):
         return
-    facts = tuple(None if array is view else facts_of(view) for array, view in taken)
-    remember(context, tuple(parts.key), _Repeated(ready, taken[0][0].layout_token, facts if any(facts) else None))
+    facts = tuple(None if array is view else facts_of(view) for array, view in places)
+    remember(
+        context, tuple(parts.key), _Repeated(ready, places[0][0].layout_token, facts if any(facts) else None, more)
+    )
 
 
 def repeat(root: Node, parts: Parts, into: DeviceNDArray | None = None) -> bool:
@@ -116,13 +130,13 @@ def repeat(root: Node, parts: Parts, into: DeviceNDArray | None = None) -> bool:
     found: _Repeated | None = context.expression_launches.get(tuple(parts.key))
     if found is None:
         return False
-    ready, token, facts = found
+    ready, token, facts, more = found
     array: DeviceNDArray | None = into
     if into is None:
         array = None if root.array is None else root.array()
     if array is None:
         return False
-    args = array, *parts.arrays, *parts.numbers
+    args = array, *parts.arrays, *parts.numbers, *more
     if into is not None:
         return ready.again(where, args if facts is None else _viewed(args, facts), False)
     deferred, array.deferred = array.deferred, None

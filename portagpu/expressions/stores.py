@@ -8,7 +8,7 @@ from portagpu.expressions.evaluation import evaluate
 from portagpu.expressions.node import Node
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.copies import copy_strided
-from portagpu.runtime.arrays.overlap import may_overlap
+from portagpu.runtime.arrays.overlap import may_overlap, shares_elements
 from portagpu.runtime.execution.current import current_stream
 
 
@@ -21,7 +21,7 @@ def write(node: Node, target: DeviceNDArray, value: DeviceNDArray | None = None)
     context = node.context
     context.unsettled.settle(value, current_stream(context))
     with context.unsettled:
-        if not _reads_elsewhere(node, target):
+        if not target.align and not _reads_elsewhere(node, target):
             evaluate(node, into=target)
             return
         made = device_array(target.shape, target.dtype, context=context)
@@ -34,6 +34,8 @@ def _reads_elsewhere(node: Node, target: DeviceNDArray) -> bool:
     if node.result is not None:
         return _shifted(node.result, target)
     operands: tuple[Any, ...] = node.operands
+    if node.shifts is not None:
+        return shares_elements(operands[0], target)
     for x in operands:
         if _reads_elsewhere(x, target) if type(x) is Node else isinstance(x, DeviceNDArray) and _shifted(x, target):
             return True
@@ -45,4 +47,4 @@ def _shifted(x: DeviceNDArray, target: DeviceNDArray) -> bool:
     if x is target or not may_overlap((x, target)):
         return False
     lies, wanted = ((a.allocation_key, a.offset, a.shape, a.strides, a.itemsize) for a in (x, target))
-    return lies != wanted
+    return lies != wanted and shares_elements(x, target)

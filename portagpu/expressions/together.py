@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from portagpu.dispatch.ready import ReadyLaunch, remember
-from portagpu.expressions.evaluation import Made, evaluate, evaluate_again, threads_of
+from portagpu.expressions.evaluation import Made, evaluate, evaluate_again
 from portagpu.expressions.kernels import kernel_of_several
 from portagpu.expressions.node import Node
 from portagpu.expressions.program import Program, Steps
+from portagpu.expressions.rows import threads_on
 from portagpu.runtime.execution.context import Context
 
 _LEAST = 4  # expressions of one kind that are worth a kernel of their own
@@ -62,7 +63,7 @@ def _run(key: tuple[Any, ...], group: list[tuple[Node, Program]]) -> None:
     """Launch the kernel of several expressions."""
     context: Context = group[0][0].context
     stream = group[0][0].stream or context.default_stream
-    threads = threads_of(context)
+    threads = threads_on(context.capabilities)
     ends: list[int] = []
     for node, _ in group:
         ends.append((ends[-1] if ends else 0) + -(-node.size // threads))

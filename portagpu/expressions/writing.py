@@ -21,6 +21,8 @@ from portagpu.runtime.execution.current import current_stream
 
 _TRUTH = np.dtype(bool)
 _EASY: dict[type, str] = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}  # kinds that hold them
+NUMBERS = "biufc"
+"""Kinds of dtypes that kernels of expressions copy as they are."""
 _NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 
 
@@ -89,10 +91,35 @@ def place(target: DeviceNDArray, value: DeviceNDArray) -> None:
         return
     with context.unsettled:
         if value.deferred is None and value.dtype == target.dtype:
-            copy_strided(value._broadcast(target.shape), target, current_stream(context))
-            return
+            source = value._broadcast(target.shape)
+            if target.dtype.kind not in NUMBERS or target.align or is_one_copy(source, target):
+                copy_strided(source, target, current_stream(context))
+                return
         operand = taken((value,))[0][0]
         evaluate(_converted(operand, target.dtype, target.shape, context), into=target)
+
+
+def is_one_copy(source: DeviceNDArray, target: DeviceNDArray) -> bool:
+    """Whether elements lie alike and side by side, so that the driver copies them as bytes."""
+    return source.layout == target.layout and source.layout != "A"
+
+
+def rolled(x: DeviceNDArray, shifts: tuple[int, ...]) -> DeviceNDArray | None:
+    """An array's elements moved along each axis as along a ring; put off, so that expressions read them where they are.
+
+    None for elements that kernels do not know as they are.
+    """
+    if x.dtype.kind not in NUMBERS:
+        return None
+    source, first = x, tuple(-by % extent if extent else 0 for by, extent in zip(shifts, x.shape, strict=True))
+    node = None if x.deferred is None else x.deferred.node  # type: ignore[attr-defined]
+    if node is not None and node.result is None and node.shifts is not None:
+        source = node.operands[0]
+        first = tuple((a + b) % max(n, 1) for a, b, n in zip(first, node.shifts, x.shape, strict=True))
+    source.buffer  # noqa: B018 - its elements are read more than once
+    if source.align:
+        return None
+    return put_off(Node(x.context, conversion(x.dtype), (source,), x.shape, first))
 
 
 def number_of(value: Any, dtype: np.dtype[Any]) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from portagpu.errors import DTypeError
 from portagpu.expressions.apply import apply, apply_into
+from portagpu.expressions.powers import power
 from portagpu.expressions.writing import part
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.xp.conversion import array_of
@@ -35,7 +36,6 @@ _NAMES = {  # of the standard, and NumPy's
     "bitwise_invert": "invert",
     "bitwise_left_shift": "left_shift",
     "bitwise_right_shift": "right_shift",
-    "pow": "power",
 }
 
 
@@ -107,4 +107,9 @@ def _part(x: DeviceNDArray, name: str) -> DeviceNDArray:
     return part(x, name, np.empty(0, x.dtype).real.dtype)
 
 
-__all__ = [*_made, "clip", "imag", "real", "round"]
+def pow(x1: Any, x2: Any, /, *, out: DeviceNDArray | None = None) -> DeviceNDArray:
+    """`numpy.power` of device arrays and numbers, which broadcast."""
+    return power(x1, x2, out=out)
+
+
+__all__ = [*_made, "clip", "imag", "pow", "real", "round"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from portagpu.dispatch.repeated import repeated
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, NotContiguousError, ShapeError
-from portagpu.expressions.writing import place
+from portagpu.expressions.writing import place, rolled
 from portagpu.primitives.gathers.gathering import Subscripts, gather, normal_axis
 from portagpu.primitives.gathers.joining import MOST_ELEMENTS, MOST_PARTS, fits, join
 from portagpu.primitives.selections.repeats import numbers_of_repeats
@@ -185,6 +185,9 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> DeviceNDArray:
     total = [0] * x.ndim
     for own, n in zip(shifts, axes, strict=True):
         total[normal_axis(n, x.ndim)] += int(own)
+    moved = rolled(x, tuple(total))
+    if moved is not None:
+        return moved
     out = device_array(x.shape, x.dtype, context=x.context)
     for target, source in _rolled(x.shape, total):
         place(out._view((*target, Ellipsis)), x._view((*source, Ellipsis)))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -50,28 +51,40 @@ def strided_copy(
         numbers += [axis.extent, axis.step // unit, axis.to_step // unit]
     if _is_by_tiles(caps):
         height, width = tile = _tile(axes, lines)
-        program = build(render("runtime/copy_tiles.mako", view))
+        program, free = _kept(driver, "runtime/copy_tiles.mako", view, build)
         numbers += tile
         sizes = LaunchSizes((-(-columns // width), -(-lines // height)), (1, 1))
     else:
-        program = build(render("runtime/copy.mako", view))
+        program, free = _kept(driver, "runtime/copy.mako", view, build)
         sizes = LaunchSizes(*_spread(columns, lines, caps))
     types = (None, None, *[np.dtype(np.int64)] * len(numbers))
     given = tuple(map(np.int64, numbers))
-    free: list[Any] = []  # kernel objects, which take the driver long to make; one serves one caller at a time
 
     def copy(queue: Any, into: Any, from_: Any) -> None:
         try:
             kernel = free.pop()
         except IndexError:
             kernel = driver.kernel(program, "copy_strided", types)
-            kernel.set_args(from_, into, *given)
-        kernel.set_arg(0, from_)
-        kernel.set_arg(1, into)
+        kernel.set_args(from_, into, *given)
         enqueue(queue, kernel, sizes)
         free.append(kernel)
 
     return copy
+
+
+_programs: WeakKeyDictionary[Driver, dict[tuple[str, CopyView], tuple[Any, list[Any]]]] = WeakKeyDictionary()
+
+
+def _kept(driver: Driver, template: str, view: CopyView, build: Callable[[str], Any]) -> tuple[Any, list[Any]]:
+    """The program of a driver's copies, and kernels of it that nobody uses: one serves one caller at a time.
+
+    Drivers take milliseconds to make a new one ready.
+    """
+    known = _programs.setdefault(driver, {})
+    found = known.get((template, view))
+    if found is None:
+        found = known[template, view] = (build(render(template, view)), [])
+    return found
 
 
 def _is_by_tiles(caps: Capabilities) -> bool:
@@ -110,7 +123,7 @@ def _spread(columns: int, lines: int, caps: Capabilities) -> tuple[tuple[int, in
     """Items of a copy, and of a work-group: left to themselves, drivers make groups of one item of what is prime."""
     if caps.max_work_group_size < _GROUP:
         return (columns, lines), None
-    across = min(64, 1 << (columns - 1).bit_length())
+    across = min(64, 1 << max(0, columns - 1).bit_length())
     down = _GROUP // across
     return (-(-columns // across) * across, min(-(-lines // down), _MOST_GROUPS) * down), (across, down)
 

@@ -44,7 +44,7 @@ def own(context: Context) -> Library:
     There is no clock of the device, which takes a second stream: freed memory would not be kept for the next results.
     """
     names = SimpleNamespace(
-        **{name: getattr(xp, name) for name in ("sqrt", "sort", "argsort", "where", "repeat", "tile", "zeros")},
+        **{name: getattr(xp, name) for name in ("sqrt", "sort", "argsort", "where", "repeat", "tile", "roll", "zeros")},
         concatenate=xp.concat,
         histogram=np.histogram,
         unique=xp.unique_values,

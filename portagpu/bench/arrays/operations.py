@@ -107,6 +107,12 @@ LARGE: tuple[Operation, ...] = (
     Operation(name="copy", operands="a", call=lambda of, a: a.copy()),
     Operation(name="copy of m.T", operands="m", call=lambda of, m: m.T.copy()),
     Operation(name="fill", operands="a", call=lambda of, a: _filled(a)),
+    Operation(name="a**3", operands="a", call=lambda of, a: a**3, check=close, wide=True),
+    Operation(name="m[1:, 1:] - m[:-1, :-1]", operands="m", call=lambda of, m: m[1:, 1:] - m[:-1, :-1]),
+    Operation(name="m - m[:, :1]", operands="m", call=lambda of, m: m - m[:, :1]),
+    Operation(name="roll", operands="m", call=lambda of, m: of.names.roll(m, 1, axis=1)),
+    Operation(name="sum of rolls", operands="m", call=lambda of, m: _neighbours(of, m), check=nearly, fused=True),
+    Operation(name="m[1:-1, 1:-1] = m[:-2, 2:]", operands="m", call=lambda of, m: _moved(m)),
 )
 """In the order of tables."""
 
@@ -131,6 +137,17 @@ def _taken(places: Array, x: Array) -> Array:
 def _filled(a: Any) -> Any:
     a.fill(2)
     return a
+
+
+def _neighbours(of: Library, m: Any) -> Any:
+    roll = of.names.roll
+    return roll(m, 1, axis=0) + roll(m, -1, axis=0) + roll(m, 1, axis=1) + roll(m, -1, axis=1) - 4 * m
+
+
+def _moved(m: Any) -> Any:
+    target = m.copy()
+    target[1:-1, 1:-1] = m[:-2, 2:]
+    return target
 
 
 def expected(operation: Operation, of: Library, operands: tuple[Array, ...]) -> Array:

@@ -10,8 +10,8 @@ import numpy as np
 
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError
-from portagpu.expressions.kernels import TYPES, applied, converted
 from portagpu.expressions.reductions.functions import axes_in, finished, kinds_of
+from portagpu.expressions.step_text import TYPES, applied, converted
 from portagpu.primitives.flat import uploaded
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.ufuncs.kernel_source import KEPT, kernel_from, launch

@@ -15,11 +15,11 @@ from portagpu import dtypes
 from portagpu.dialect.names import INTRINSICS, VectorMaker, blockIdx, local, shared, threadIdx
 from portagpu.dispatch.decorators import jit
 from portagpu.dispatch.dispatcher import Dispatcher
-from portagpu.expressions.kernels import TYPES
 from portagpu.expressions.reductions.elements import Element
 from portagpu.expressions.reductions.plans import Plan
 from portagpu.expressions.reductions.reducers import Reducer
 from portagpu.expressions.reductions.text_strips import TextOfStrips
+from portagpu.expressions.step_text import TYPES
 from portagpu.ufuncs.kernel_source import KEPT, kernel_from
 
 _MOST = 4096  # kernels that are kept

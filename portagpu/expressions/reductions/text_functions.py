@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from portagpu.expressions.kernels import applied, converted
 from portagpu.expressions.program import STEPS
 from portagpu.expressions.reductions.reducers import PLACES
 from portagpu.expressions.reductions.text_lines import TextLines
+from portagpu.expressions.step_text import applied, converted
 
 
 class TextOfFunctions(TextLines):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from portagpu.expressions.kernels import converted
 from portagpu.expressions.reductions.plans import STRIP
 from portagpu.expressions.reductions.text_lines import terms_of
 from portagpu.expressions.reductions.text_walks import TextOfWalks
+from portagpu.expressions.step_text import converted
 
 _ROWS = 4  # of a turn
 

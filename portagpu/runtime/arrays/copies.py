@@ -139,7 +139,8 @@ def download(source: View, flat: np.ndarray[Any, Any], stream: Stream, *, blocki
     """Copy a contiguous device array to flat host memory, which the stream keeps until the copy is done."""
     driver = stream.context.driver
     blocking = blocking or not is_pinned(flat, driver)
-    with enqueuing(stream) as queue:
+    source.buffer  # noqa: B018 - where it is itself put off
+    with enqueuing(stream, settles=False) as queue:
         if pays(source.context, flat.nbytes) and not is_pinned(flat, driver):
             with staging(source.context, queue) as stage:
                 if stage is not None:

@@ -15,7 +15,7 @@ from portagpu.runtime.arrays.cuda_array_interface import has_interface
 from portagpu.runtime.arrays.dlpack import HOST_KINDS
 from portagpu.runtime.arrays.element_reads import note_element
 from portagpu.runtime.arrays.foreign import dlpack_kind, is_foreign
-from portagpu.runtime.arrays.overlap import may_overlap
+from portagpu.runtime.arrays.overlap import shares_elements
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.recorder import active
@@ -113,7 +113,8 @@ class ArrayItems:
             where = current_stream(self.context)
             self.setitem(key, value, where)
             # a number needs no more waiting, but for those that look at the memory in their own order
-            if type(value) not in _NUMBERS or self.token is None or self.allocation_key in self.context.shown:
+            is_number = type(value) in _NUMBERS or isinstance(value, np.number)
+            if not is_number or self.token is None or self.allocation_key in self.context.shown:
                 where.synchronize()
 
     def getitem(self, item: Any, stream: Stream | int = 0) -> Any:
@@ -125,9 +126,9 @@ class ArrayItems:
             return numpy_dispatch.call("getitem", self, item)
         found = self._view(item)
         if found.ndim == 0 and found.dtype.names is None and not _has_dots(item):
-            where = self._stream(stream)
-            host = found.copy_to_host(stream=where)
-            where.synchronize()
+            host = found.copy_to_host(stream=stream)
+            if not isinstance(stream, int) or stream:
+                self._stream(stream).synchronize()
             note_element(self.context)
             return host[()]
         return found
@@ -148,8 +149,8 @@ class ArrayItems:
             host = assignable(value, target.dtype, target.shape)
             if isinstance(value, _VALUES) and self._fill(target, host, where):
                 return
-            if is_here and isinstance(value, bool | int | float | complex | np.number) and target.size > 1:
-                numpy_dispatch.call("assign", target, value)
+            if is_here and isinstance(value, bool | int | float | complex | np.number):
+                numpy_dispatch.call("assign", target, value)  # no copy, which would wait for what was launched
             else:
                 target.copy_to_device(host, stream)
             return
@@ -160,8 +161,12 @@ class ArrayItems:
             value = numpy_dispatch.call("convert", value, target.dtype)
         if _is_same(value, target):  # x[k] += y has written there
             return
+        is_bytes = value.layout == target.layout != "A" and value.shape == target.shape
+        if is_here and not is_bytes and value.context is self.context and active.recorder is None:
+            numpy_dispatch.call("assign", target, value)
+            return
         source = value._broadcast(target.shape)
-        if may_overlap((source, target)):
+        if shares_elements(source, target):
             source = source._contiguous(where)
         copy_elements(source, target, where)
 

@@ -314,7 +314,7 @@ class ArrayOperators:
             _in_place("floor_divide"),
         )
         __mod__, __rmod__, __imod__ = _binary("remainder"), _reflected("remainder"), _in_place("remainder")
-        __pow__, __rpow__, __ipow__ = _binary("power"), _reflected("power"), _in_place("power")
+        __pow__, __rpow__, __ipow__ = _binary("**"), _reflected("power"), _in_place("**")
         __lshift__, __rlshift__, __ilshift__ = _binary("left_shift"), _reflected("left_shift"), _in_place("left_shift")
         __rshift__, __rrshift__, __irshift__ = (
             _binary("right_shift"),

@@ -427,7 +427,7 @@ class enqueuing:
     __slots__ = ("_queue", "_settles", "_stream")
 
     def __init__(self, stream: Stream, settles: bool = True) -> None:
-        """``settles``: what is put off comes before; without, new memory only is written, under `Unsettled.lock`."""
+        """``settles``: what is put off comes before; without, none is written, or new memory under `Unsettled.lock`."""
         self._stream = stream
         self._settles = settles
         self._queue: Any = None

@@ -11,6 +11,7 @@ import numpy as np
 from portagpu.errors import ArgumentTypeError, DTypeError
 from portagpu.expressions.apply import apply, apply_all, apply_into
 from portagpu.expressions.at import at
+from portagpu.expressions.powers import power
 from portagpu.expressions.reductions.runs import reduceat
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.layout import checked_dtype
@@ -81,12 +82,16 @@ def _named(ufunc: np.ufunc) -> Any:
     return function
 
 
+def _power(*inputs: Any, **options: Any) -> Any:
+    return _ufunc(np.power, *inputs, **options) if options or len(inputs) != 2 else power(*inputs)
+
+
 for _name in dir(np):
     _found = getattr(np, _name)
     if isinstance(_found, np.ufunc) and _found.signature is None:
-        register(_found.__name__, _named(_found), _KEYWORDS)
+        register(_found.__name__, _power if _found is np.power else _named(_found), _KEYWORDS)
         if _found.nout == 1:
-            ELEMENTWISE[_found.__name__] = partial(apply, _found)
+            ELEMENTWISE[_found.__name__] = power if _found is np.power else partial(apply, _found)
 
 
 def _array_namespace(array: Any, api_version: str | None) -> Any:

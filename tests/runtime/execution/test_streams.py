@@ -150,7 +150,7 @@ def test_assigning_to_an_array_with_a_stream_does_not_wait(device, monkeypatch, 
     shared[:] = bytes(8)
     bound[3:4] = plain[:1]
     assert not waited
-    plain[0] = 7
+    plain[0] = 7  # a number goes with the launch
     assert not waited
     plain[1:3] = values
     assert waited == [plain.context.default_stream]

@@ -1,0 +1,46 @@
+"""Powers with exponents that are Python's numbers: dtypes and values are NumPy's, whatever computes them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from portagpu import cuda, xp
+
+EXPONENTS = [-3, -2, -1, 0, 1, 2, 3, 4, 5, 2.0, 3.0, 0.5, -0.5, 1.5, -1.5, 2.5]
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+def test_powers_of_floats(device, dtype):
+    host = np.array([0.25, 1, 1.7, 3, 1e-3, 1e3, np.inf, np.nan, 0], dtype)
+    if dtype is np.complex64:
+        host = host[:6] + 1j * host[1:7][::-1].clip(0, 3)
+    x = cuda.to_device(host)
+    for exponent in EXPONENTS:
+        with np.errstate(all="ignore"):
+            wanted = host**exponent
+        for found in (x**exponent, np.power(x, exponent), xp.pow(x, exponent)):
+            assert found.dtype == wanted.dtype
+            np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-5 if dtype != np.float64 else 1e-14)
+
+
+@pytest.mark.one_device
+def test_powers_of_integers_and_in_place(device):
+    host = np.array([-300, -2, -1, 0, 1, 2, 7, 40000], np.int32)
+    x = cuda.to_device(host)
+    for exponent in (0, 1, 2, 3, 4, 5, 2.0, 0.5):
+        with np.errstate(all="ignore"):
+            wanted = host**exponent
+        found = x**exponent
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-14)
+    y = cuda.to_device(host.astype(np.float64))
+    z = y
+    for exponent in (2, 3, -1, 0.5):
+        y **= exponent
+    assert y is z
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(np.asarray(y), ((host.astype(float) ** 2) ** -3) ** 0.5, rtol=1e-14)
+    np.testing.assert_array_equal(np.asarray(2 ** x[:5].astype(np.float64)), 2.0 ** host[:5])
+    np.testing.assert_array_equal(np.asarray(cuda.to_device(np.array([True, False])) ** 2), [1, 0])
