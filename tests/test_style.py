@@ -25,7 +25,7 @@ _UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 # modules that import inside functions, and what: see the comments there
 _LATE_IMPORTS = {
     # kernels are read at the first product
-    "portagpu/__init__.py": {"portagpu.blas.matmul", "portagpu.blas.grouped"},
+    "portagpu/__init__.py": {"portagpu.blas.matmul", "portagpu.blas.grouped", "portagpu.blas.array_product"},
     # the compiler: kernels whose code is kept launch without it
     "portagpu/dispatch/code/cache.py": {"portagpu.dispatch.code.generation"},
     "portagpu/dispatch/code/definition.py": {"portagpu.dispatch.code.lowering"},

@@ -29,7 +29,7 @@ def operand(value: Any) -> Any:
     if found is not None:
         return found
     array = host_array(value)
-    if array.dtype.kind == "O":
+    if array.dtype.kind in "OUS":  # objects and text
         raise ArgumentTypeError(
             f"a {type(value).__name__} is no number and no array of numbers", hint="pass arrays or numbers"
         )
