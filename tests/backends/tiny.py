@@ -12,11 +12,11 @@ import ast
 import ctypes
 import dataclasses
 import json
+import linecache
 import threading
 import time
 import weakref
 from collections import deque
-from pathlib import Path
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from portagpu.device.ideal_device import IDEAL
 from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import Discovery
 from portagpu.errors import BuildError, DeviceLostError, DriverError, OutOfMemoryError
+from portagpu.expressions.kernels import TYPES
 from portagpu.ir.program import ParameterRole
 
 _MEMORY = 2**26  # bytes
@@ -176,9 +177,25 @@ class PageLocked(np.ndarray):
     """Memory that copies need not wait for."""
 
 
+class Unmeasured(np.ndarray):
+    """An array of which the kernel gets no extents: its size is only asked for where it has no axes."""
+
+    size = 1
+
+
 class LocalMemory:
     def __init__(self, nbytes):
         self.nbytes = nbytes
+
+
+class Place:
+    """Three numbers, as those of a thread in its block."""
+
+    def __init__(self):
+        self.x = self.y = self.z = 0
+
+    def set(self, numbers):
+        self.x, self.y, self.z = (*numbers, 0, 0)[:3]
 
 
 class Threads:
@@ -186,10 +203,16 @@ class Threads:
 
     def __init__(self):
         self.thread = 0
+        self.blockIdx, self.threadIdx, self.blockDim, self.gridDim = (Place() for _ in range(4))
 
     def grid(self, ndim):
         assert ndim == 1
         return self.thread
+
+    def names(self):
+        """What kernels that are made at run time call by themselves, and how they convert."""
+        places = {name: getattr(self, name) for name in ("grid", "blockIdx", "threadIdx", "blockDim", "gridDim")}
+        return {"cuda": self, "np": np, "as_index": int, **TYPES, **places}
 
 
 class Program:
@@ -201,12 +224,12 @@ class Program:
             raise BuildError("this is no program of the tiny back end")
         self.text, self.parameters = text, json.loads(rest)
         file, line, self.name = json.loads(head.removeprefix(_HEAD))
-        tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+        tree = ast.parse("".join(linecache.getlines(file)))  # also of text that was made at run time
         found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == self.name]
         function = min(found, key=lambda n: abs(n.lineno - line))
         function.decorator_list, function.returns = [], None
         self.threads = Threads()
-        names = {"cuda": self.threads, "np": np}
+        names = self.threads.names()
         exec(compile(ast.Module([function], []), file, "exec"), names)
         self.function = names[self.name]
 
@@ -252,7 +275,9 @@ class Kernel:
             return [value if role == "shape" else value * (unit or size) for value, unit in values]
 
         offset, shape, strides = sum(of("offset")), of("shape"), of("stride") or None
-        return memory.array(shape or ((memory.size - offset) // size,), dtype, offset, strides)
+        if shape:
+            return memory.array(shape, dtype, offset, strides)
+        return memory.array(((memory.size - offset) // size,), dtype, offset, strides).view(Unmeasured)
 
 
 def _enqueue(queue, kernel, sizes):
@@ -261,8 +286,13 @@ def _enqueue(queue, kernel, sizes):
 
     def launch():
         with np.errstate(all="ignore"):
-            for thread in range(sizes.global_size[0]):
-                program.threads.thread = thread
+            threads, block = program.threads, sizes.local_size
+            threads.blockDim.set(block)
+            threads.gridDim.set(n // m for n, m in zip(sizes.global_size, block, strict=True))
+            for place in np.ndindex(*sizes.global_size):
+                threads.thread = place[0]
+                threads.blockIdx.set(n // m for n, m in zip(place, block, strict=True))
+                threads.threadIdx.set(n % m for n, m in zip(place, block, strict=True))
                 program.function(*arguments)
 
     return queue.enqueue(launch)

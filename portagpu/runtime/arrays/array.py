@@ -451,10 +451,14 @@ class DeviceNDArray(ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, 
         That queue goes on after what the array's own stream has got; without one it is that stream's.
         """
         self._show()
-        own, stream = self._stream(0), self._stream(0 if queue is None else queue)
+        own = self._stream(0)
+        if isinstance(queue, foreign.queues):
+            own.go_before(queue)
+            return self.context.backend.library_array(queue, self)
+        stream = own if queue is None else self._stream(queue)
         if stream is not own:
             stream.wait_stream(own)
-        return self.context.backend.library_array(queue if isinstance(queue, foreign.queues) else stream.queue, self)
+        return self.context.backend.library_array(stream.queue, self)
 
     def _show(self) -> None:
         """Note that another library gets the memory: what is put off may read it, and is computed before."""

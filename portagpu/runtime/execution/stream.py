@@ -271,6 +271,12 @@ class Stream:
             with enqueuing(self) as queue:
                 self._timeline.driver.barrier(queue, [end])
 
+    def go_before(self, queue: Queue) -> None:
+        """Let a queue of the program's, which becomes no stream, go on after everything in this stream."""
+        with between_streams(), translate_errors(self.context), enqueuing(self) as own:
+            if own is not queue:
+                self._timeline.driver.barrier(queue, [marker(self._timeline.driver, own)])
+
     def uses_since(self, number: int) -> int:
         """How much was enqueued on any stream after `next_use`, up to this one's latest command."""
         return max(0, self._timeline.used - number)

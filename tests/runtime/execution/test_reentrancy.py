@@ -370,10 +370,10 @@ def test_memory_of_others_lives_until_kernels_are_done(device):
         pytest.skip("the device has memory of its own")
     host = np.zeros(5000)
     seen = weakref.ref(host)
-    queue = cuda.default_stream().queue
-    with closed_gate(queue) as gate:
+    stream = cuda.stream()  # launches in the default stream are done when they return, while the host shares memory
+    with closed_gate(stream.queue) as gate:
         array = cuda.from_dlpack(host)
-        increment[-(-array.size // 64), 64](array)
+        increment[-(-array.size // 64), 64, stream](array)
         del array, host
         gc.collect()
         assert seen() is not None
