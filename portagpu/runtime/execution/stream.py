@@ -271,7 +271,7 @@ class Stream:
             with enqueuing(self) as queue:
                 self._timeline.driver.barrier(queue, [end])
 
-    def go_before(self, queue: Queue) -> None:
+    def go_before(self, queue: Any) -> None:
         """Let a queue of the program's, which becomes no stream, go on after everything in this stream."""
         with between_streams(), translate_errors(self.context), enqueuing(self) as own:
             if own is not queue:
