@@ -246,7 +246,8 @@ def put_off(node: Node) -> DeviceNDArray:
     if node.weight >= MOST_WEIGHT or stream.external or not _may_wait(node.operands, context.shown):
         made.deferred.evaluate()
     elif len(waiting) >= _MOST_WAITING:
-        waiting[:] = [r for r in waiting if (array := r()) is not None and array.deferred is not None]
+        with context.unsettled.lock:  # what another thread computes has no memory yet, or its kernel is enqueued
+            waiting[:] = [r for r in waiting if (array := r()) is not None and array.deferred is not None]
     return made
 
 

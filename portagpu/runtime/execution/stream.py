@@ -446,7 +446,10 @@ class enqueuing:
             if recorder.is_own():
                 recorder.commands += 1
         context = stream.context
-        if self._settles and context.unsettled.arrays:
+        if not self._settles:
+            with context.unsettled.lock:  # another thread that computes what is read here has enqueued it by then
+                pass
+        elif context.unsettled.arrays:
             context.unsettled.settle(stream=stream)
         queue = stream._timeline.queue
         # the former: nothing to wait for
