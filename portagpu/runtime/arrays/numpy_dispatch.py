@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -31,6 +32,7 @@ class _Any(frozenset[str]):
 ANY_KEYWORDS = _Any()
 """For functions that pass keywords on to a program's own."""
 _loaders: list[Callable[[], Any]] = []
+_loading = threading.RLock()
 
 CREATING = frozenset(
     "array asarray asanyarray ascontiguousarray asfortranarray zeros ones empty full arange eye identity tri".split()
@@ -58,9 +60,12 @@ def load_later(load: Callable[[], Any]) -> None:
 def registered(name: str) -> Callable[..., Any] | None:
     """What ``numpy.<name>`` calls on device arrays; None where there is nothing."""
     found = _functions.get(name)
-    while found is None and _loaders:
-        _loaders.pop()()
-        found = _functions.get(name)
+    if found is None:
+        with _loading:  # another thread may be about to register it
+            found = _functions.get(name)
+            while found is None and _loaders:
+                _loaders.pop()()
+                found = _functions.get(name)
     return found
 
 
