@@ -78,7 +78,7 @@ def _real_if_close(a: Any, tol: float = 100) -> DeviceNDArray:
 def _sort_complex(a: Any) -> DeviceNDArray:
     """Sorted along the last axis, as complex numbers."""
     x = primitives.sort(array_of(a))
-    is_small = x.dtype == np.float32 or (x.dtype.kind in "iu" and x.dtype.itemsize <= 2)
+    is_small = (x.dtype.kind in "iu" and x.dtype.itemsize <= 2) or not x.context.capabilities.fp64
     kind = x.dtype if x.dtype.kind == "c" else np.dtype(np.complex64 if is_small else np.complex128)
     return x.astype(kind, copy=False)
 
