@@ -72,7 +72,7 @@ def _filled(d: Drawing, name: str) -> Case:
 def _arange(d: Drawing) -> Case:
     numbers = d.one((7,), (2, 9), (9, 2, -2), (0, 3, 0.25), (5, 5), (0.5,))
     options = _dtype(d) if all(type(n) is int for n in numbers) and d.boolean() else {}
-    if options.get("dtype") == np.bool_:
+    if options.get("dtype", np.dtype(np.int64)).kind not in "iuf":  # ranges are those of real numbers here
         options = {}
     return Case(call=lambda n, a: n.arange(*numbers, like=a, **options), operands=(d.array(ALL),))
 

@@ -130,7 +130,8 @@ def _of_sum(ufunc: np.ufunc) -> Any:
 
 def _polymul(a1: Any, a2: Any) -> DeviceNDArray:
     """The coefficients' convolution. The host waits for how many zeros are in front: they are no part of it."""
-    return _convolve(*(_without_leading_zeros(x) for x in _coefficients(a1, a2)))
+    x, y = (_without_leading_zeros(x) for x in _coefficients(a1, a2))
+    return _convolve(x, y)
 
 
 def _without_leading_zeros(x: DeviceNDArray) -> DeviceNDArray:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import primitives
+from portagpu.errors import ShapeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import functions
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -29,7 +30,14 @@ def _of_host(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-for _function in (np.array2string, np.array_repr, np.array_str, np.savetxt, np.savez, np.savez_compressed):
+def _savetxt(fname: Any, X: Any, *args: Any, **options: Any) -> None:
+    if np.ndim(X) not in (1, 2):
+        raise ShapeError(f"lines of text are those of one or two axes, not of shape {np.shape(X)}")
+    _of_host(np.savetxt)(fname, X, *args, **options)
+
+
+register("savetxt", _savetxt, ANY_KEYWORDS)
+for _function in (np.array2string, np.array_repr, np.array_str, np.savez, np.savez_compressed):
     register(_function.__name__, _of_host(_function), ANY_KEYWORDS)
 
 
