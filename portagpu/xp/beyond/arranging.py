@@ -149,11 +149,11 @@ def _leaves(arrays: Any) -> list[Any]:
     return [leaf for x in arrays for leaf in _leaves(x)] if isinstance(arrays, list) else [arrays]
 
 
-def _cut(axis: int) -> Callable[..., Any]:
+def _cut(axis: int, least: int) -> Callable[..., Any]:
     def function(ary: Any, indices_or_sections: Any) -> Any:
         x = array_of(ary)
-        if x.ndim <= axis and not (axis == 1 and x.ndim == 1):
-            raise ShapeError(f"an array of {x.ndim} axes is not split along axis {axis}")
+        if x.ndim < least:
+            raise ShapeError(f"an array of {x.ndim} axes is not split along axis {axis}, but of {least} and more")
         return call("split", x, indices_or_sections, axis=0 if x.ndim == 1 else axis)
 
     return function
@@ -184,7 +184,7 @@ register("trim_zeros", _trim_zeros, frozenset({"trim", "axis"}))
 register("delete", _delete, frozenset({"axis"}))
 register("insert", _insert, frozenset({"axis"}))
 register("block", _block, frozenset())
-for _name, _axis in (("vsplit", 0), ("hsplit", 1), ("dsplit", 2)):
-    register(_name, _cut(_axis), frozenset())
+for _name, _axis, _least in (("vsplit", 0, 2), ("hsplit", 1, 1), ("dsplit", 2, 3)):
+    register(_name, _cut(_axis, _least), frozenset())
 register("place", _place, frozenset())
 register("putmask", _putmask, frozenset())

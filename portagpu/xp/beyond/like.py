@@ -48,8 +48,8 @@ def _full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, d
 
 
 def _of(value: int) -> Any:
-    def function(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None) -> DeviceNDArray:
-        return _full(shape, value, dtype, order)
+    def function(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> DeviceNDArray:
+        return _full(shape, value, float if dtype is None else dtype, order)
 
     return function
 

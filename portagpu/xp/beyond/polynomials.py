@@ -128,6 +128,17 @@ def _of_sum(ufunc: np.ufunc) -> Any:
     return function
 
 
+def _polymul(a1: Any, a2: Any) -> DeviceNDArray:
+    """The coefficients' convolution. The host waits for how many zeros are in front: they are no part of it."""
+    x, y = (_without_leading_zeros(x) for x in _coefficients(a1, a2))
+    return _convolve(x, y)
+
+
+def _without_leading_zeros(x: DeviceNDArray) -> DeviceNDArray:
+    left: DeviceNDArray = call("trim_zeros", x, "f")
+    return left if left.size or not x.size else x[-1:]
+
+
 def _polyder(p: Any, m: int = 1) -> DeviceNDArray:
     if m < 0:
         raise ShapeError(f"a polynomial is derived m times, not {m}")
@@ -196,7 +207,7 @@ def _polyfit(
 register("polyval", _polyval, frozenset())
 register("polyadd", _of_sum(np.add), frozenset())
 register("polysub", _of_sum(np.subtract), frozenset())
-register("polymul", lambda a1, a2: _convolve(a1, a2), frozenset())
+register("polymul", _polymul, frozenset())
 register("polyder", _polyder, frozenset({"m"}))
 register("polyint", _polyint, frozenset({"m", "k"}))
 register("polyfit", _polyfit, frozenset({"deg", "rcond", "full", "w", "cov"}))

@@ -12,10 +12,20 @@ from portagpu.primitives.gathers.gathering import normal_axis
 from portagpu.primitives.gathers.sequences import whole_steps
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.numpy_dispatch import register
+from portagpu.runtime.execution.context import Context
 from portagpu.xp import creation, manipulation
 from portagpu.xp.conversion import array_of, arrays_of, context_of_any
 
 _INDEX = np.dtype(np.int64)
+
+
+def _inexact(context: Context, *values: Any) -> np.dtype[Any]:
+    """What arrays and numbers of ends have in common, numbers of Python's as they are: of floats or complex numbers."""
+    kinds = [x if type(x) in (bool, int, float, complex) else getattr(x, "dtype", np.asarray(x).dtype) for x in values]
+    kind = np.result_type(*kinds, 0.0)
+    if kind.itemsize > 4 and not context.capabilities.fp64:
+        return np.dtype(np.complex64 if kind.kind == "c" else np.float32)
+    return kind
 
 
 def _linspace(
@@ -31,15 +41,15 @@ def _linspace(
 ) -> Any:
     """Numbers at equal distances between elements of arrays, along a new axis."""
     first, last = arrays_of((start, stop))
-    kind = np.result_type(first.dtype, last.dtype, creation.default_float(first.context))
-    first, last = apply(np.multiply, first, kind.type(1)), apply(np.multiply, last, kind.type(1))
+    kind = _inexact(first.context, start, stop)
+    first, last = first.astype(kind, copy=False), last.astype(kind, copy=False)
     if num < 0:
         raise ShapeError(f"num= is not negative, as {num} is")
     gaps = num - 1 if endpoint else num
     apart = apply(np.subtract, last, first)
     shape = np.broadcast_shapes(first.shape, last.shape)
     steps = whole_steps(num, 0, 1, _INDEX, first.context).reshape(num, *(1,) * len(shape)).astype(kind)
-    step = apply(np.divide, apart, gaps) if gaps > 0 else apply(np.multiply, apart, kind.type(np.nan))
+    step: Any = apply(np.divide, apart, gaps) if gaps > 0 else np.nan
     found = apply(np.add, apply(np.multiply, steps, step if gaps > 0 else apart), first)
     if endpoint and num > 1:
         found[-1, ...] = last
@@ -62,7 +72,9 @@ def _logspace(
         base = array_of(base, context).broadcast_to(shape)
         at = normal_axis(axis, len(shape) + 1)
         base = base.reshape((*shape[:at], 1, *shape[at:]))
-    found = apply(np.power, base, _linspace(array_of(start, context), stop, num, endpoint, axis=axis))
+    if not isinstance(stop, DeviceNDArray):
+        start = array_of(start, context)  # where only the base is one
+    found = apply(np.power, base, _linspace(start, stop, num, endpoint, axis=axis))
     return found if dtype is None else found.astype(dtype, copy=False)
 
 

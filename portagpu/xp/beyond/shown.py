@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import primitives
+from portagpu.errors import ShapeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import functions
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -29,7 +30,14 @@ def _of_host(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-for _function in (np.array2string, np.array_repr, np.array_str, np.savetxt, np.savez, np.savez_compressed):
+def _savetxt(fname: Any, X: Any, *args: Any, **options: Any) -> None:
+    if np.ndim(X) not in (1, 2):
+        raise ShapeError(f"lines of text are those of one or two axes, not of shape {np.shape(X)}")
+    _of_host(np.savetxt)(fname, X, *args, **options)
+
+
+register("savetxt", _savetxt, ANY_KEYWORDS)
+for _function in (np.array2string, np.array_repr, np.array_str, np.savez, np.savez_compressed):
     register(_function.__name__, _of_host(_function), ANY_KEYWORDS)
 
 
@@ -78,7 +86,7 @@ def _real_if_close(a: Any, tol: float = 100) -> DeviceNDArray:
 def _sort_complex(a: Any) -> DeviceNDArray:
     """Sorted along the last axis, as complex numbers."""
     x = primitives.sort(array_of(a))
-    is_small = x.dtype == np.float32 or (x.dtype.kind in "iu" and x.dtype.itemsize <= 2)
+    is_small = (x.dtype.kind in "iu" and x.dtype.itemsize <= 2) or not x.context.capabilities.fp64
     kind = x.dtype if x.dtype.kind == "c" else np.dtype(np.complex64 if is_small else np.complex128)
     return x.astype(kind, copy=False)
 

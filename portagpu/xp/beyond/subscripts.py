@@ -25,7 +25,7 @@ def _ix(*args: Any) -> tuple[DeviceNDArray, ...]:
     for n, x in enumerate(arrays_of(args)):
         if x.ndim != 1:
             raise ShapeError(f"ix_ takes arrays of one axis, not of {x.ndim}")
-        if not x.size:
+        if not x.size and not isinstance(args[n], DeviceNDArray):  # an empty list has no dtype
             x = x.astype(_INDEX)
         chosen = flatnonzero(x) if x.dtype == np.bool_ else x
         found.append(chosen.reshape(*(1,) * n, -1, *(1,) * (len(args) - n - 1)))
@@ -100,7 +100,7 @@ def _packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> DeviceN
     if missing:
         truth = call("pad", truth, [(0, missing if n == at else 0) for n in range(x.ndim)])
     bits = call("moveaxis", truth, at, -1)
-    eights = bits.copy().reshape(*bits.shape[:-1], -1, 8)
+    eights = bits.copy().reshape(*bits.shape[:-1], bits.shape[-1] // 8, 8)
     parts = apply(np.left_shift, eights.astype(_BYTE), array_of(shifts, x.context))
     found: DeviceNDArray = call("moveaxis", functions.reduce(np.bitwise_or, parts, -1), -1, at)
     return found
