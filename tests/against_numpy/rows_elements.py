@@ -116,9 +116,16 @@ def _operand(d: Drawing, ufunc: np.ufunc, place: int, shape: Any, dtypes: Any = 
         return d.array(given, shape, natural if d.integer(0, 2) else _powers)
     if name == "lcm":
         return d.array(given, shape, finite)
+    if name == "reciprocal":  # NumPy's of an integer 0 is what C leaves open
+        return d.array(given, shape, _no_integer_zero)
     if name == "spacing":  # docs/differences.md: NumPy gives negative float16 positive ones
         return d.array(FLOATS, shape)
     return d.array(given, shape, special if d.integer(0, 3) else finite)
+
+
+def _no_integer_zero(random: np.random.Generator, shape: Any, dtype: Any) -> Any:
+    values = special(random, shape, dtype)
+    return values if dtype.kind in "fc" else np.where(values == 0, np.ones_like(values), values)
 
 
 def _powers(random: np.random.Generator, shape: Any, dtype: Any) -> Any:
