@@ -29,6 +29,7 @@ from portagpu.linalg.matrices import (
     run,
     takes_results,
 )
+from portagpu.linalg.right_sides import failed_at
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
@@ -76,13 +77,8 @@ def qr(a: Array, *, mode: str = "reduced", stream: Stream | None = None) -> Any:
 
 
 def _dependent(order: int, matrix: tuple[int, ...]) -> SingularMatrixError:
-    which = f"matrix {matrix} of the batch" if matrix else "the matrix"
-    error = SingularMatrixError(
-        f"{which} has linearly dependent columns, or rows: element {order} on R's diagonal, from 1, is exactly 0",
-        hint="leave some of them out",
-    )
-    error.order, error.matrix = order, matrix
-    return error
+    what = f"has linearly dependent columns, or rows: element {order} on R's diagonal, from 1, is exactly 0"
+    return failed_at(SingularMatrixError, order, matrix, what, "leave some of them out")
 
 
 @takes_results

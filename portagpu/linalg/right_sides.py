@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from portagpu.errors import NotPositiveDefiniteError, ShapeError, SingularMatrix
 from portagpu.linalg.matrices import Array, broadcast_batches, check_out, copy_of, delivered, is_simple, shares
 from portagpu.runtime.execution.stream import Stream
 
+_Failed = TypeVar("_Failed", SingularMatrixError, NotPositiveDefiniteError)
 _TRANS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
 
@@ -88,23 +89,23 @@ def transposition(function: str, trans: Any) -> int:
     return _TRANS[trans]
 
 
-def singular(order: int, matrix: tuple[int, ...]) -> SingularMatrixError:
-    """The error for a matrix of a batch whose pivot ``order``, counted from 1, is 0."""
+def failed_at(kind: type[_Failed], order: int, matrix: tuple[int, ...], what: str, hint: str) -> _Failed:
+    """The error for a matrix of a batch, or the only one, whose factors fail at an order, counted from 1."""
     which = f"matrix {matrix} of the batch" if matrix else "the matrix"
-    error = SingularMatrixError(
-        f"{which} is singular: pivot {order}, counted from 1, is exactly 0",
-        hint="lstsq solves such systems as nearly as they can be; info= takes what is found instead",
-    )
+    error = kind(f"{which} {what}", hint=hint)
     error.order, error.matrix = order, matrix
     return error
+
+
+def singular(order: int, matrix: tuple[int, ...]) -> SingularMatrixError:
+    """The error for a matrix of a batch whose pivot ``order``, counted from 1, is 0."""
+    what = f"is singular: pivot {order}, counted from 1, is exactly 0"
+    hint = "lstsq solves such systems as nearly as they can be; info= takes what is found instead"
+    return failed_at(SingularMatrixError, order, matrix, what, hint)
 
 
 def not_definite(order: int, matrix: tuple[int, ...]) -> NotPositiveDefiniteError:
     """The error for a matrix of a batch whose leading minor of an order is not positive."""
-    which = f"matrix {matrix} of the batch" if matrix else "the matrix"
-    error = NotPositiveDefiniteError(
-        f"{which} is not positive definite: its leading minor of order {order} is not",
-        hint="solve takes general matrices; info= takes what is found instead",
-    )
-    error.order, error.matrix = order, matrix
-    return error
+    what = f"is not positive definite: its leading minor of order {order} is not"
+    hint = "solve takes general matrices; info= takes what is found instead"
+    return failed_at(NotPositiveDefiniteError, order, matrix, what, hint)
