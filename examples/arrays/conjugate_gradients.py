@@ -48,6 +48,17 @@ def solve_plate(xp, b, steps):
     return solve(xp, laplacian, b, 1e-5, steps)
 
 
+def left_over(product, b, x):
+    """|b - A x| / |b|, in float64: how much of the right-hand side a solution leaves."""
+    b, x = b.astype(np.float64), x.astype(np.float64)
+    return float(np.linalg.norm(b - product(x)) / np.linalg.norm(b))
+
+
+def plate_left_over(inputs, results):
+    """How much of its right-hand side a solution on a plate leaves."""
+    return left_over(laplacian, *inputs, *results)
+
+
 def dense(n, dtype):
     """(matrix, right-hand side) of a symmetric system of n unknowns, whose eigenvalues are spread over two decades."""
     rng = np.random.default_rng(0)
@@ -59,3 +70,9 @@ def dense(n, dtype):
 def solve_dense(xp, matrix, b, steps):
     """(solution, iterations) of a dense symmetric positive definite system."""
     return solve(xp, lambda p: matrix @ p, b, 1e-5, steps)
+
+
+def dense_left_over(inputs, results):
+    """How much of its right-hand side a solution of a dense system leaves."""
+    matrix, b = inputs
+    return left_over(lambda p: matrix.astype(np.float64) @ p, b, *results)
