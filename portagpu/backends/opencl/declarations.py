@@ -124,6 +124,34 @@ def _tests(name: str) -> Iterator[str]:
         yield f"{answer}{width} _pg_const {name}({kind}{width});"
 
 
+def _with_stored_exponent(name: str) -> Iterator[str]:
+    for kind, width in _each(_FLOATS):
+        for space in _READ_FROM[1:]:
+            yield f"{kind}{width} _pg_declared {name}({kind}{width}, {space} int{width}*);"
+
+
+def _sign_bits(name: str) -> Iterator[str]:
+    for kind, width in _each(_INTEGERS[::2]):
+        yield f"int _pg_const {name}({kind}{width});"
+
+
+def _choices(name: str) -> Iterator[str]:
+    """The third operand's elements, signed or not, are as large as the others'."""
+    sizes = {kind: _INTEGERS[index // 2 * 2 :][:2] for index, kind in enumerate(_INTEGERS)}
+    for kind, choosing in {**sizes, "float": ("int", "uint"), "double": ("long", "ulong")}.items():
+        for width in _WIDTHS:
+            for chooser in choosing:
+                yield f"{kind}{width} _pg_const {name}({kind}{width}, {kind}{width}, {chooser}{width});"
+
+
+def _shuffles(name: str) -> Iterator[str]:
+    masks = {kind: _INTEGERS[index // 2 * 2 + 1] for index, kind in enumerate(_INTEGERS)}
+    for kind, mask in {**masks, "float": "uint", "double": "ulong"}.items():
+        for source in ("2", "4", "8", "16"):
+            for width in ("2", "4", "8", "16"):
+                yield f"{kind}{width} _pg_const {name}({kind}{source}, {mask}{width});"
+
+
 def _conversions(name: str) -> Iterator[str]:
     made = _CONVERSION.fullmatch(name)
     assert made is not None
@@ -216,6 +244,10 @@ _add(_extrema, "max min")
 _add(_exponents, "ilogb")
 _add(_with_exponent, "ldexp pown")
 _add(_tests, "isfinite isinf isnan isnormal signbit")
+_add(_with_stored_exponent, "frexp")
+_add(_sign_bits, "all any")
+_add(_choices, "select")
+_add(_shuffles, "shuffle")
 _add(_absolute, "abs")
 _add(_of_integers(1), "clz popcount")
 _add(_of_integers(2), "hadd mul_hi rhadd rotate")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.blas.factorisations.determinant_kernels import PivotPlan, multiply_pivots
+from portagpu.blas.factorisations.few_rows_kernels import factor_few_rows, solve_few_rows
 from portagpu.blas.factorisations.lu_grid import factor_together
 from portagpu.blas.factorisations.lu_kernels import LuPlan, factor_columns
 from portagpu.blas.factorisations.lu_small_kernels import SmallPlan, factor_small_matrices
@@ -27,6 +28,7 @@ from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.engine import gemm
+from portagpu.blas.level3.few_rows import are_few
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.blas.level3.triangular_solve import solve_triangular
 from portagpu.blas.replay.calls import repeated
@@ -52,16 +54,28 @@ def getrf(a: DeviceNDArray, pivots: DeviceNDArray, info: DeviceNDArray, stream: 
         a = a[0]
     pivots = pivots.reshape((count, min(m, n)))
     caps = a.context.capabilities
+    few = are_few(caps, m, n, min(m, n), count)
     how = Columns.predict(caps, m, n, count, a.dtype)
     together = GridColumns.predict(caps, m, n, count, a.dtype)
 
     def enqueue(a: DeviceNDArray, pivots: DeviceNDArray, info: DeviceNDArray, stream: Stream) -> None:
-        if together is not None:
+        if few:
+            _factor_few_rows(a, pivots, info, stream)
+        elif together is not None:
             factor_together(a.reshape((m, n)), pivots.reshape(min(m, n)), info, stream, together)
         else:
             _factor(a, pivots, info, stream, how, 0)
 
-    repeated(enqueue, "getrf", (a, pivots, info), {"stream": stream}, (how, together))
+    repeated(enqueue, "getrf", (a, pivots, info), {"stream": stream}, (how, together, few))
+
+
+def _factor_few_rows(a: DeviceNDArray, pivots: DeviceNDArray, info: DeviceNDArray, stream: Stream) -> None:
+    """Enqueue `factor_few_rows`."""
+    kind, types = index_kind(a), number_types(a.dtype)
+    m, n = a.shape[-2:]
+    factor_few_rows[batch_of(a), 1, stream](
+        strided(a, kind), kind(m), kind(n), pivots, info, types.real, types.is_complex
+    )
 
 
 def _factor(
@@ -202,8 +216,14 @@ def getrs(
     count = batch_of(b)
     pivots = pivots.reshape((count, n))
     how = Columns.predict(b.context.capabilities, n, n, count, b.dtype)
+    few = not transpose and are_few(b.context.capabilities, n, b.shape[-1], n, count)
 
     def enqueue(factors: DeviceNDArray, pivots: DeviceNDArray, b: DeviceNDArray, stream: Stream) -> None:
+        if few:
+            kind = index_kind(factors, b)
+            both = strided(factors, kind), pivots, strided(b, kind)
+            solve_few_rows[count, 1, stream](*both, kind(n), kind(b.shape[-1]))
+            return
         if not transpose:
             _swap(b, pivots, 0, n, stream, how)
             solve_triangular(factors, b, stream, lower=True, unit_diagonal=True)
@@ -214,7 +234,7 @@ def getrs(
         solve_triangular(turned, b, stream, lower=False, unit_diagonal=True, conjugate=conjugate)
         _swap(b, pivots, 0, n, stream, how, backward=True)
 
-    repeated(enqueue, "getrs", (factors, pivots, b), {"stream": stream}, (transpose, conjugate, how))
+    repeated(enqueue, "getrs", (factors, pivots, b), {"stream": stream}, (transpose, conjugate, how, few))
 
 
 def determinants(factors: DeviceNDArray, pivots: DeviceNDArray, result: DeviceNDArray, stream: Stream) -> None:

@@ -19,6 +19,7 @@ _THREADS = 256  # of a block that is alone
 _ROWS_OF_THREAD = 4
 _TALL_THREADS = 512  # of a block, at most, with 128 registers each
 _TALL_BYTES = 256  # of these, for columns
+_FEW_ROWS = 16  # of which a CPU's kernel is compiled in a fifth of the time, and runs no longer, with half the panel
 _FEW_COLUMNS = 64  # that one block factors
 _GRID_DOUBLINGS = 2
 _GRID_BLOCKS = 64  # that meet for each column
@@ -61,7 +62,8 @@ class Blocks:
         while rows * (rows + pad) > most:
             rows //= 2
         if not is_shared:
-            return cls(rows=rows, pitch=rows + pad, panel=8, threads=1, lanes=lanes, matrices=1, update=256)
+            panel = 4 if n <= _FEW_ROWS else 8  # most of a kernel's text is its panel's triangle
+            return cls(rows=rows, pitch=rows + pad, panel=panel, threads=1, lanes=lanes, matrices=1, update=256)
         fits = most // (rows * (rows + pad))
         matrices = _power_of_two(min(fits, min(128, caps.max_work_group_size) // rows)) if batch > 1 else 1
         return cls(rows=rows, pitch=rows + pad, panel=8, threads=rows, lanes=1, matrices=matrices, update=256)

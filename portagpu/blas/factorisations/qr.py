@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.blas.factorisations.few_rows_kernels import reflect_few_rows
 from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.parameters import Reflections
 from portagpu.blas.factorisations.qr_kernels import QrPlan, join_reflections, reflect_columns
@@ -21,6 +22,7 @@ from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.level3.conjugates import conjugate_into, conjugate_transpose
+from portagpu.blas.level3.few_rows import are_few
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.blas.replay.calls import repeated
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -69,12 +71,16 @@ def multiply_by_q(
     taus = taus.reshape((count, k))
     how = Reflections.predict(c.context.capabilities, c.dtype)
     is_complex = c.dtype.kind == "c"
+    rows, columns = c.shape[-2:] if not right else (c.shape[-1], c.shape[-2])
+    few = are_few(c.context.capabilities, rows, columns, k, count)
 
     def enqueue(factors: DeviceNDArray, taus: DeviceNDArray, c: DeviceNDArray, stream: Stream) -> None:
         if right and is_complex:  # (c Q)^T = conj(Q^H conj(c^T))
             conjugate_into(c, c, stream)
         target, is_adjoint = (swapped(c), not adjoint) if right else (c, adjoint)
-        blocks = range(0, k, how.width)
+        blocks = range(0, 0 if few else k, how.width)
+        if few:
+            _apply_few_rows(factors, taus, target, stream, adjoint=is_adjoint)
         for first in blocks if is_adjoint else reversed(blocks):
             end = min(first + how.width, k)
             _apply(
@@ -83,7 +89,17 @@ def multiply_by_q(
         if right and is_complex:
             conjugate_into(c, c, stream)
 
-    repeated(enqueue, "ormqr", (factors, taus, c), {"stream": stream}, (adjoint, right, how))
+    repeated(enqueue, "ormqr", (factors, taus, c), {"stream": stream}, (adjoint, right, how, few))
+
+
+def _apply_few_rows(
+    factors: DeviceNDArray, taus: DeviceNDArray, c: DeviceNDArray, stream: Stream, *, adjoint: bool
+) -> None:
+    """Enqueue `reflect_few_rows`."""
+    kind, types = index_kind(factors, c), number_types(c.dtype)
+    both = strided(factors, kind), taus, strided(c, kind)
+    sizes = (kind(size) for size in (*c.shape[-2:], taus.shape[-1]))
+    reflect_few_rows[batch_of(c), 1, stream](*both, *sizes, np.int32(adjoint), types.number, types.is_complex)
 
 
 def _plan(dtype: np.dtype[Any], how: Reflections) -> QrPlan:

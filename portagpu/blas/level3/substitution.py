@@ -10,6 +10,7 @@ import numpy as np
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.vector_registers import native_lanes
 from portagpu.blas.gemm.core.vector_types import vector_type
+from portagpu.blas.level3.few_rows import are_few, substitute_few
 from portagpu.blas.level3.quad_kernels import QUAD, QuadPlan, substitute_in_quads
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.blas.level3.strip_kernels import substitute_strips
@@ -81,6 +82,9 @@ def substitute_blocks(
     left = strided(a, kind, backwards=() if lower else (-2, -1))
     right = strided(b, kind, backwards=() if lower else (-2,))
     scale = number(alpha if number(0).dtype.kind == "c" else np.real(alpha))
+    if are_few(b.context.capabilities, n, m, n, batch):
+        substitute_few(left, right, b, scale, stream, unit=unit, conjugate=conjugate)
+        return
     if how.quads:
         sizes = QuadPlan(
             rows=how.rows,
