@@ -236,6 +236,12 @@ class Driver(ABC):
         Raises `BuildError` with ``log`` and ``opencl_source`` where the compiler refuses the text or dies of it.
         """
 
+    def wake_compiler(self) -> None:
+        """A program is coming: begin, in another thread, with what the compiler does once in a process.
+
+        Nothing, unless that takes long.
+        """
+
     @abstractmethod
     def load(self, binary: bytes, options: tuple[str, ...]) -> Any:
         """The program of a binary. Raises anything for what is no binary for this device."""

@@ -48,7 +48,8 @@ class Specialisations(KernelDefinition):
         """
         failure: KernelError | None = None
         try:
-            request = Request(context.backend, types, context.capabilities, wide, shared, launch, block, counts)
+            wake = context.driver.wake_compiler
+            request = Request(context.backend, types, context.capabilities, wide, shared, launch, block, counts, wake)
             kernel_source = code_for(self, request, context.settings)
         except KernelError as error:
             failure = error

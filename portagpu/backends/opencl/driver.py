@@ -11,7 +11,7 @@ import pyopencl as cl
 from portagpu.backends.driver import Built, Driver, HostRange
 from portagpu.backends.handles import Allocator, HostBytes, Strided
 from portagpu.backends.launches import Enqueue
-from portagpu.backends.opencl import memory, programs
+from portagpu.backends.opencl import memory, programs, waking
 from portagpu.backends.opencl.copying import strided_copy
 from portagpu.backends.opencl.enqueue import copy_on, enqueue_on, enqueue_with_event
 from portagpu.backends.opencl.handles import key_of
@@ -190,6 +190,10 @@ class OpenCLDriver(Driver):
     def compile(self, source: str, options: tuple[str, ...], remarks: tuple[str, ...], *, apart: bool) -> Built:
         """By the driver's compiler."""
         return programs.compiled(self._context, self.device, source, options, remarks, apart=apart)
+
+    def wake_compiler(self) -> None:
+        """By an empty program, where the compiler is a library of this process (see `waking`)."""
+        waking.wake(self._context, self.device)
 
     def load(self, binary: bytes, options: tuple[str, ...]) -> Any:
         """The program of a binary."""

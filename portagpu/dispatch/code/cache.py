@@ -55,6 +55,8 @@ _log = logging.getLogger(__name__)
 
 
 def _new_code(kernel: KernelDefinition, request: Request, record: Dependencies | None) -> KernelSource:
+    if request.begins is not None:
+        request.begins()
     from portagpu.dispatch.code.generation import new_code  # where all code is kept, the compiler is never loaded
 
     return new_code(kernel, request, record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,11 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What code is asked for: ``shared`` bytes of dynamic shared memory; see `Specialisations.build` for the others."""
+    """What code is asked for.
+
+    ``shared``: bytes of dynamic shared memory; ``begins``: called before code is made, if it is not kept; see
+    `Specialisations.build` for the others.
+    """
 
     backend: Backend
     types: tuple[ArgumentType, ...]
@@ -33,6 +38,7 @@ class Request:
     launch: GridShape | None = None
     block: Extent | None = None
     counts: Counts | None = None
+    begins: Callable[[], None] | None = None
 
     @property
     def may_fuse(self) -> bool:

@@ -28,12 +28,13 @@ class EdgePlan(NamedTuple):
 
 
 @cuda.jit(device=True)
-def _size(value, plan: cuda.constexpr):
+def size_of(value, plan: cuda.constexpr):
+    """The larger magnitude of a number's parts."""
     return max(abs(value.real), abs(value.imag)) if plan.is_complex else abs(value)
 
 
 @cuda.jit(device=True)
-def _at(a, start, i, j, plan: cuda.constexpr):
+def element_at(a, start, i, j, plan: cuda.constexpr):
     """An element of a matrix; of one of which the lower triangle is given, if it is Hermitian."""
     if not plan.hermitian:
         return a.memory[start + i * a.down + j * a.right]
@@ -68,7 +69,7 @@ def scale_columns(a, g, v, scales, n, m, plan: cuda.constexpr):
     start = a.first + matrix * a.batch
     largest = plan.real(0)
     for at in range(thread, n * m, kind(plan.threads)):
-        largest = max(largest, _size(_at(a, start, at // n, at % n, plan), plan))
+        largest = max(largest, size_of(element_at(a, start, at // n, at % n, plan), plan))
     held[thread] = largest
     cuda.syncthreads()
     for t in range(plan.threads):
@@ -80,7 +81,7 @@ def scale_columns(a, g, v, scales, n, m, plan: cuda.constexpr):
         scales[matrix] = scale
     for at in range(thread, n * m, kind(plan.threads)):
         j, i = at // m, at % m
-        g[matrix * n * m + at] = _at(a, start, i, j, plan) * plan.number(scale)
+        g[matrix * n * m + at] = element_at(a, start, i, j, plan) * plan.number(scale)
     for at in range(thread, n * n, kind(plan.threads)):
         v[matrix * n * n + at] = plan.number(1 if at // n == at % n else 0)
 
@@ -154,7 +155,7 @@ def take_quotients(x, ax, values, m, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def _comes_before(a, b, i, j, plan: cuda.constexpr):
+def comes_before(a, b, i, j, plan: cuda.constexpr):
     """Whether value a, number i, is before b, number j; NaN is last."""
     first, second = (b, a) if plan.descending else (a, b)
     if a != a or b != b:
@@ -189,7 +190,7 @@ def order_rows(
     own = values[row]
     before = plan.real(0)
     for i in range(thread, n, kind(plan.threads)):
-        if i != j and _comes_before(values[matrix * n + i], own, i, j, plan):
+        if i != j and comes_before(values[matrix * n + i], own, i, j, plan):
             before += plan.real(1)
     held[thread] = before
     rank = kind(_total(held, plan))

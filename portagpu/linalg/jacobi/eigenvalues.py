@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from portagpu.blas.gemm.engine import gemm
+from portagpu.blas.level3.few_rows import are_few
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.linalg.jacobi.edges import (
     divide_rows,
@@ -19,6 +20,7 @@ from portagpu.linalg.jacobi.edges import (
     shift_diagonals,
     take_quotients,
 )
+from portagpu.linalg.jacobi.few_rows import factor_hermitian
 from portagpu.linalg.jacobi.rotations import Threads, edge_plan, orthogonalise
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
@@ -37,6 +39,9 @@ def eigen_factors(a: DeviceNDArray, stream: Stream) -> tuple[DeviceNDArray, Devi
         device_array(shape, kind, context=context) for shape, kind in (((count, n), real), ((count, n, n), dtype))
     )
     if values.size == 0:
+        return values, vectors
+    if are_few(context.capabilities, n, n, n, count):
+        factor_hermitian(a, values, vectors, stream)
         return values, vectors
     t, g, second, fourth, found = (device_array((count, n, n), dtype, context=context) for _ in range(5))
     scales, lengths = device_array(count, real, context=context), device_array(count * n, real, context=context)

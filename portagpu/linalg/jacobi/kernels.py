@@ -60,7 +60,7 @@ def _sum_of(cell, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def _products(g, p, q, m, line, plan: cuda.constexpr):
+def products_of(g, p, q, m, line, plan: cuda.constexpr):
     """A thread's part of the products of the columns that begin at p and q."""
     kind = type(m)
     if plan.is_complex:
@@ -118,7 +118,7 @@ def _rotate(g, p, q, m, line, s, tau, phase, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def _turn(g, v, p, q, n, m, line, found, tolerance, plan: cuda.constexpr):
+def turn(g, v, p, q, n, m, line, found, tolerance, plan: cuda.constexpr):
     """Make two columns, of which ``found`` are the products, orthogonal; whether they were not."""
     size = math.hypot(found.re, found.im) if plan.is_complex else abs(found.re)
     floor = plan.real(plan.floor)
@@ -176,7 +176,7 @@ def rotate_pairs(g, v, n, m, first, rounds, blocks, tolerance, moved, sweep, pla
             there = k < half and max(one, other) < n
             found = _Products(plan.real(0), plan.real(0), plan.real(0), plan.real(0))
             if there:
-                found = _products(g, p * m, q * m, m, line, plan)
+                found = products_of(g, p * m, q * m, m, line, plan)
             if along > 1:
                 at = group * kind(4 * along)
                 sums[at + line] = found.first
@@ -193,7 +193,7 @@ def rotate_pairs(g, v, n, m, first, rounds, blocks, tolerance, moved, sweep, pla
                 found = _Products(a, b, re, im)
                 cuda.syncthreads()
             if there:
-                acts = _turn(g, v, p, q, n, m, line, found, tolerance, plan)
+                acts = turn(g, v, p, q, n, m, line, found, tolerance, plan)
                 if acts and line == kind(0):
                     moved[sweep + 1, matrix] = 1
         cuda.syncthreads()

@@ -87,6 +87,12 @@ def edge_plan(dtype: np.dtype[Any], threads: int, *, hermitian: bool) -> EdgePla
     )
 
 
+def tolerance_of(dtype: np.dtype[Any], m: int) -> np.floating[Any]:
+    """Of products of two columns of m elements, relative to their lengths, up to which they count as orthogonal."""
+    found: np.floating[Any] = number_types(dtype).real(np.finfo(dtype).eps * math.sqrt(m))
+    return found
+
+
 def _blocks_of(caps: Capabilities, most: int) -> int:
     """Blocks that share the pairs of a matrix: all there can be, but of cores a few each."""
     return most if caps.local_memory_dedicated else min(most, _BLOCKS_OF_CORE * caps.compute_units)
@@ -112,7 +118,7 @@ def orthogonalise(g: DeviceNDArray, v: DeviceNDArray | None, shape: tuple[int, i
     most = _WHOLE if context.capabilities.local_memory_dedicated else _WHOLE_OF_CORE
     whole = n <= most or count >= 4 * context.capabilities.compute_units
     blocks = 1 if whole else _blocks_of(context.capabilities, -(-players // 2 // how.groups))
-    tolerance = plan.real(np.finfo(dtype).eps * math.sqrt(m))
+    tolerance = tolerance_of(dtype, m)
     moved = device_array((SWEEPS + 1, count), np.int32, context=context)
     start = np.zeros((SWEEPS + 1, count), np.int32)
     start[0] = 1

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from portagpu.blas.gemm.engine import gemm
+from portagpu.blas.level3.few_rows import are_few
 from portagpu.blas.level3.strided_memory import index_kind, strided
 from portagpu.linalg.jacobi.edges import measure_rows, order_rows, orient_columns, scale_columns
+from portagpu.linalg.jacobi.few_rows import factor_singular
 from portagpu.linalg.jacobi.rotations import Threads, edge_plan, orthogonalise
 from portagpu.linalg.least_squares import qr
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -19,6 +21,10 @@ def singular_values(a: DeviceNDArray, stream: Stream) -> DeviceNDArray:
     """The singular values of matrices (count, m, n), in descending order: (count, min(m, n)). As `singular_factors`."""
     if a.shape[-2] < a.shape[-1]:
         a = a.transpose(0, 2, 1)
+    if _are_few(a):
+        values = device_array((a.shape[0], a.shape[-1]), _real(a.dtype), context=a.context)
+        factor_singular(a, values, None, None, stream)
+        return values
     if a.size and a.shape[-2] > a.shape[-1]:
         a = qr(a, mode="r", stream=stream)
     found: DeviceNDArray = _square(a, stream, vectors=False)[0]
@@ -40,6 +46,11 @@ def singular_factors(
         return ut.transpose(0, 2, 1), s, vt.transpose(0, 2, 1)
     if count == 0 or n == 0:
         return _nothing(a, stream, full=full)
+    if _are_few(a):
+        u, vh = (device_array(x, a.dtype, context=a.context) for x in ((count, m, m if full else n), (count, n, n)))
+        s = device_array((count, n), _real(a.dtype), context=a.context)
+        factor_singular(a, s, u, vh, stream)
+        return u, s, vh
     if m == n:
         s, u, vh = _square(a, stream, vectors=True)
         return u, s, vh
@@ -50,6 +61,11 @@ def singular_factors(
     if full:
         u[:, :, n:].copy_to_device(q[:, :, n:], stream)
     return u, s, vh
+
+
+def _are_few(a: DeviceNDArray) -> bool:
+    count, m, n = a.shape
+    return a.size > 0 and are_few(a.context.capabilities, m, n, m, count)
 
 
 def _nothing(a: DeviceNDArray, stream: Stream, *, full: bool) -> tuple[DeviceNDArray, DeviceNDArray, DeviceNDArray]:

@@ -102,6 +102,8 @@ class Context(ContextNames):
         self._wrapped: OrderedDict[int, Stream] = OrderedDict()
         if device.device_type is DeviceType.CPU and settings.warnings:
             show_hint_on_crash()
+        if not settings.cache_dir.joinpath("code").exists():  # the first program of all
+            self._driver.wake_compiler()
 
     @classmethod
     def for_device(cls, device: DeviceRecord, settings: Settings | None = None) -> Context:
