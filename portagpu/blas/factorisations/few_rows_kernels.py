@@ -8,11 +8,14 @@ As in LAPACK: ties of pivots are won by the first row, and reflections are 1 - t
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.factorisations.cells import conjugate
 from portagpu.blas.factorisations.lu_kernels import magnitude
+from portagpu.blas.factorisations.scaling import scale_of
 
 
 @cuda.jit
@@ -83,6 +86,62 @@ def solve_few_rows(a, pivots, b, n, m):
             for k in range(row + kind(1), n):
                 value -= a.memory[start + row * a.down + k * a.right] * b.memory[at + k * b.down]
             b.memory[at + row * b.down] = value / a.memory[start + row * (a.down + a.right)]
+
+
+@cuda.jit
+def find_few_reflections(a, taus, m, n, usual: cuda.constexpr, real: cuda.constexpr, is_complex: cuda.constexpr):
+    """``a = Q R`` for m x n matrices, in place: R on and above the diagonal, below it the vectors of reflections.
+
+    a: a `Strided`; taus: (count, min(m, n)), the reflections' factors; usual: the `Range` of ``real`` numbers. A block
+    of one thread for each matrix.
+    """
+    kind = type(m)
+    matrix = kind(cuda.blockIdx.x)
+    start = a.first + matrix * a.batch
+    number = type(a.memory[start])
+    for j in range(min(m, n)):
+        at = start + j * a.right
+        own = at + j * a.down
+        largest = real(0)
+        for row in range(j, m):
+            value = a.memory[at + row * a.down]
+            if is_complex:
+                largest = max(largest, abs(value.real), abs(value.imag))
+            else:
+                largest = max(largest, abs(value))
+        scale, back = scale_of(largest, usual, real)
+        total = real(0)
+        for row in range(j + kind(1), m):
+            value = a.memory[at + row * a.down] * number(scale)
+            total += value.real * value.real + value.imag * value.imag if is_complex else value * value
+        alpha = a.memory[own] * number(scale)
+        tau = number(0)
+        acts = total != 0  # so has NaN
+        if is_complex:
+            acts = acts or alpha.imag != 0
+        if acts:
+            if is_complex:
+                size = math.sqrt(alpha.real * alpha.real + alpha.imag * alpha.imag + total)
+                beta = -size if alpha.real >= 0 else size
+                tau = number(complex((beta - alpha.real) / beta, -alpha.imag / beta))
+            else:
+                size = math.sqrt(alpha * alpha + total)
+                beta = -size if alpha >= 0 else size
+                tau = (beta - alpha) / beta
+            divisor = alpha - number(beta)
+            for row in range(j + kind(1), m):
+                a.memory[at + row * a.down] = a.memory[at + row * a.down] * number(scale) / divisor
+            for column in range(j + kind(1), n):
+                other = start + column * a.right
+                product = a.memory[other + j * a.down]
+                for row in range(j + kind(1), m):
+                    product += conjugate(a.memory[at + row * a.down], is_complex) * a.memory[other + row * a.down]
+                product = conjugate(tau, is_complex) * product
+                a.memory[other + j * a.down] -= product
+                for row in range(j + kind(1), m):
+                    a.memory[other + row * a.down] -= product * a.memory[at + row * a.down]
+            a.memory[own] = number(beta * back)
+        taus[matrix, j] = tau
 
 
 @cuda.jit

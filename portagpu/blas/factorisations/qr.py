@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.factorisations.few_rows_kernels import reflect_few_rows
+from portagpu.blas.factorisations.few_rows_kernels import find_few_reflections, reflect_few_rows
 from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.parameters import Reflections
 from portagpu.blas.factorisations.qr_kernels import QrPlan, join_reflections, reflect_columns
@@ -44,8 +44,12 @@ def geqrf(a: DeviceNDArray, taus: DeviceNDArray, stream: Stream) -> None:
     least = min(m, n)
     taus = taus.reshape((count, least))
     how = Reflections.predict(a.context.capabilities, a.dtype)
+    few = are_few(a.context.capabilities, m, n, least, count)
 
     def enqueue(a: DeviceNDArray, taus: DeviceNDArray, stream: Stream) -> None:
+        if few:
+            _find_few_reflections(a, taus, stream)
+            return
         for first in range(0, least, how.width):
             end = min(first + how.width, least)
             # the last block has all columns that are left, if they are few
@@ -54,7 +58,7 @@ def geqrf(a: DeviceNDArray, taus: DeviceNDArray, stream: Stream) -> None:
             if last < n:
                 _apply(a[..., first:, first:end], taus, first, a[..., first:, end:], stream, how, adjoint=True)
 
-    repeated(enqueue, "geqrf", (a, taus), {"stream": stream}, (how,))
+    repeated(enqueue, "geqrf", (a, taus), {"stream": stream}, (how, few))
 
 
 def multiply_by_q(
@@ -90,6 +94,15 @@ def multiply_by_q(
             conjugate_into(c, c, stream)
 
     repeated(enqueue, "ormqr", (factors, taus, c), {"stream": stream}, (adjoint, right, how, few))
+
+
+def _find_few_reflections(a: DeviceNDArray, taus: DeviceNDArray, stream: Stream) -> None:
+    """Enqueue `find_few_reflections`."""
+    kind, types = index_kind(a), number_types(a.dtype)
+    m, n = a.shape[-2:]
+    find_few_reflections[batch_of(a), 1, stream](
+        strided(a, kind), taus, kind(m), kind(n), range_of(types.real), types.real, types.is_complex
+    )
 
 
 def _apply_few_rows(

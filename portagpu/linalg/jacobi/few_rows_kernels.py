@@ -16,7 +16,7 @@ import numpy as np
 from portagpu import cuda
 from portagpu.blas.factorisations.cells import conjugate
 from portagpu.linalg.jacobi.edges import comes_before, element_at, size_of
-from portagpu.linalg.jacobi.kernels import products_of, turn
+from portagpu.linalg.jacobi.kernels import products_of, turn_pair
 
 
 @cuda.jit(device=True)
@@ -53,7 +53,7 @@ def _orthogonalise(g, v, base, n, m, tolerance, sweeps, plan: cuda.constexpr):
         for p in range(base, base + n):
             for q in range(p + kind(1), base + n):
                 found = products_of(g, p * m, q * m, m, kind(0), plan)
-                if turn(g, v, p, q, n, m, kind(0), found, tolerance, plan):
+                if turn_pair(g, v, p, q, n, m, kind(0), found, tolerance, plan):
                     goes_on = True
         sweep += np.int32(1)
 

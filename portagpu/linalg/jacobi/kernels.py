@@ -118,7 +118,7 @@ def _rotate(g, p, q, m, line, s, tau, phase, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def turn(g, v, p, q, n, m, line, found, tolerance, plan: cuda.constexpr):
+def turn_pair(g, v, p, q, n, m, line, found, tolerance, plan: cuda.constexpr):
     """Make two columns, of which ``found`` are the products, orthogonal; whether they were not."""
     size = math.hypot(found.re, found.im) if plan.is_complex else abs(found.re)
     floor = plan.real(plan.floor)
@@ -193,7 +193,7 @@ def rotate_pairs(g, v, n, m, first, rounds, blocks, tolerance, moved, sweep, pla
                 found = _Products(a, b, re, im)
                 cuda.syncthreads()
             if there:
-                acts = turn(g, v, p, q, n, m, line, found, tolerance, plan)
+                acts = turn_pair(g, v, p, q, n, m, line, found, tolerance, plan)
                 if acts and line == kind(0):
                     moved[sweep + 1, matrix] = 1
         cuda.syncthreads()
