@@ -236,11 +236,12 @@ class Driver(ABC):
         Raises `BuildError` with ``log`` and ``opencl_source`` where the compiler refuses the text or dies of it.
         """
 
-    def wake_compiler(self) -> None:
+    def wake_compiler(self) -> bool:
         """A program is coming: begin, in another thread, with what the compiler does once in a process.
 
-        Nothing, unless that takes long.
+        Whether it does so: nothing happens where that takes no time.
         """
+        return False
 
     @abstractmethod
     def load(self, binary: bytes, options: tuple[str, ...]) -> Any:

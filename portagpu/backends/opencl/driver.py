@@ -191,9 +191,9 @@ class OpenCLDriver(Driver):
         """By the driver's compiler."""
         return programs.compiled(self._context, self.device, source, options, remarks, apart=apart)
 
-    def wake_compiler(self) -> None:
+    def wake_compiler(self) -> bool:
         """By an empty program, where the compiler is a library of this process (see `waking`)."""
-        waking.wake(self._context, self.device)
+        return waking.wake(self._context, self.device)
 
     def load(self, binary: bytes, options: tuple[str, ...]) -> Any:
         """The program of a binary."""

@@ -20,18 +20,19 @@ _lock = threading.Lock()
 _woken: set[str] = set()  # keys of devices
 
 
-def wake(context: cl.Context, device: DeviceRecord) -> None:
+def wake(context: cl.Context, device: DeviceRecord) -> bool:
     """Compile an empty program in another thread, once for a device; nothing where its compiler is no such library.
 
     The process waits for the thread when it ends.
     """
     if device.capabilities is None or not device.capabilities.declares_all:
-        return
+        return False
     with _lock:
         if device.key in _woken:
-            return
+            return False
         _woken.add(device.key)
     threading.Thread(target=_compile_nothing, args=(context,), name="portagpu-compiler").start()
+    return True
 
 
 def _compile_nothing(context: cl.Context) -> None:

@@ -110,9 +110,18 @@ def _apply_few_rows(
 ) -> None:
     """Enqueue `reflect_few_rows`."""
     kind, types = index_kind(factors, c), number_types(c.dtype)
-    both = strided(factors, kind), taus, strided(c, kind)
-    sizes = (kind(size) for size in (*c.shape[-2:], taus.shape[-1]))
-    reflect_few_rows[batch_of(c), 1, stream](*both, *sizes, np.int32(adjoint), types.number, types.is_complex)
+    m, n = c.shape[-2:]
+    reflect_few_rows[batch_of(c), 1, stream](
+        strided(factors, kind),
+        taus,
+        strided(c, kind),
+        kind(m),
+        kind(n),
+        kind(taus.shape[-1]),
+        np.int32(adjoint),
+        types.number,
+        types.is_complex,
+    )
 
 
 def _plan(dtype: np.dtype[Any], how: Reflections) -> QrPlan:

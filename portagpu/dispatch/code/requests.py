@@ -38,7 +38,7 @@ class Request:
     launch: GridShape | None = None
     block: Extent | None = None
     counts: Counts | None = None
-    begins: Callable[[], None] | None = None
+    begins: Callable[[], object] | None = None
 
     @property
     def may_fuse(self) -> bool:

@@ -27,10 +27,22 @@ def factor_singular(
     lengths = device_array(count * n, values.dtype, context=context)
     left, right = (g if x is None else x.reshape(-1) for x in (u, vh))
     kind = index_kind(a, g, left)
-    sizes = (kind(size) for size in (n, m, n if u is None else u.shape[-1]))
-    plans = edge_plan(dtype, 1, hermitian=False), jacobi_plan(dtype, _ALONE, vectors=u is not None)
-    arrays = strided(a, kind), g, v, lengths, values.reshape(-1), left, right
-    factor_few_singular[count, 1, stream](*arrays, *sizes, tolerance_of(dtype, m), np.int32(SWEEPS), *plans)
+    factor_few_singular[count, 1, stream](
+        strided(a, kind),
+        g,
+        v,
+        lengths,
+        values.reshape(-1),
+        left,
+        right,
+        kind(n),
+        kind(m),
+        kind(n if u is None else u.shape[-1]),
+        tolerance_of(dtype, m),
+        np.int32(SWEEPS),
+        edge_plan(dtype, 1, hermitian=False),
+        jacobi_plan(dtype, _ALONE, vectors=u is not None),
+    )
 
 
 def factor_hermitian(a: DeviceNDArray, values: DeviceNDArray, vectors: DeviceNDArray, stream: Stream) -> None:
@@ -39,6 +51,16 @@ def factor_hermitian(a: DeviceNDArray, values: DeviceNDArray, vectors: DeviceNDA
     t, g = (device_array(vectors.size, dtype, context=context) for _ in range(2))
     lengths = device_array(values.size, values.dtype, context=context)
     kind = index_kind(a, t)
-    plans = edge_plan(dtype, 1, hermitian=True), jacobi_plan(dtype, _ALONE, vectors=False)
-    arrays = strided(a, kind), t, g, lengths, values.reshape(-1), vectors.reshape(-1)
-    factor_few_hermitian[values.shape[0], 1, stream](*arrays, kind(n), tolerance_of(dtype, n), np.int32(SWEEPS), *plans)
+    factor_few_hermitian[values.shape[0], 1, stream](
+        strided(a, kind),
+        t,
+        g,
+        lengths,
+        values.reshape(-1),
+        vectors.reshape(-1),
+        kind(n),
+        tolerance_of(dtype, n),
+        np.int32(SWEEPS),
+        edge_plan(dtype, 1, hermitian=True),
+        jacobi_plan(dtype, _ALONE, vectors=False),
+    )
