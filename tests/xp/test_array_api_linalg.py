@@ -97,17 +97,35 @@ def test_svd(device, dtype, shape, full):
 @pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
 @pytest.mark.parametrize("rank", [0, 1, 3])
+@pytest.mark.parametrize("shape", [(8, 6), (20, 18)])  # few rows have a kernel of their own
 @pytest.mark.one_device
-def test_svd_of_a_lower_rank(device, dtype, rank):
-    a = _random((8, rank), dtype) @ _random((rank, 6), dtype, 1)
+def test_svd_of_a_lower_rank(device, dtype, rank, shape):
+    m, n = shape
+    a = _random((m, rank), dtype) @ _random((rank, n), dtype, 1)
     u, s, vh = (_host(x) for x in xp.linalg.svd(cuda.to_device(a)))
     eps = np.finfo(dtype).eps
     _check_orthonormal(u, eps)
     _check_orthonormal(_adjoint(vh), eps)
-    assert _norms(_wide(a) - _wide(u[:, :6] * s) @ _wide(vh)) <= 64 * eps * _norms(a)
+    assert _norms(_wide(a) - _wide(u[:, :n] * s) @ _wide(vh)) <= 64 * eps * _norms(a)
     assert _host(xp.linalg.matrix_rank(cuda.to_device(a))) == rank
     found = _host(xp.linalg.pinv(cuda.to_device(a)))
     np.testing.assert_allclose(found, np.linalg.pinv(a, rtol=1e-5), rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.in_turn(2)
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+@pytest.mark.one_device
+def test_few_rows_of_large_and_small_numbers(device, dtype):
+    """Reflections and singular values neither overflow nor vanish where squares would."""
+    largest = float(np.finfo(dtype).max)
+    for scale in (largest / 64, 64 / largest):
+        a = (_random((4, 3), dtype) * np.finfo(dtype).dtype.type(scale)).astype(dtype)
+        q, r = (_host(x) for x in xp.linalg.qr(cuda.to_device(a)))
+        u, s, vh = (_host(x) for x in xp.linalg.svd(cuda.to_device(a), full_matrices=False))
+        eps = np.finfo(dtype).eps
+        for left, right in ((q, _wide(r)), (u, s[:, None] * _wide(vh))):
+            _check_orthonormal(left, eps)
+            assert np.abs(_wide(left) @ right - a).max() <= 64 * eps * np.abs(a).max()
 
 
 @pytest.mark.one_device

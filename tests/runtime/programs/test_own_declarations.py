@@ -11,6 +11,17 @@ from portagpu.device import working_devices
 from portagpu.errors import BuildError
 
 pytestmark = pytest.mark.opencl
+VECTORS = """
+__kernel void k(__global float4 *a, __global int *e) {
+    float4 x = a[0];
+    int4 which = isnan(x);
+    if (any(which) && !all(which)) x = select(x, (float4)(0.0f), which);
+    a[0] = shuffle(x, (uint4)(3, 2, 1, 0));
+    int own;
+    a[1].x = frexp(x.x, &own) + frexp(x.y, e);
+    e[1] = own;
+}
+"""
 GOLDEN = sorted(Path(__file__).parents[2].joinpath("golden").glob("*.cl"))
 SMOOTH = "__kernel void smooth(__global float *a) { a[0] = smoothstep(0.0f, 1.0f, a[0]); }"
 
@@ -50,6 +61,10 @@ def test_declarations_are_those_of_the_header(driver, monkeypatch):
     assert driver.compile(text, ("-w", NO_HEADER), (), apart=False).program is not None
     monkeypatch.setattr(programs, "_with_headers", {driver.device.key})
     assert driver.compile(text, ("-w",), (), apart=False).program is not None
+
+
+def test_functions_with_results_in_memory_and_of_vectors(driver):
+    assert without_header(driver, VECTORS) is not None
 
 
 def test_names_in_texts_and_comments_are_no_calls():
