@@ -23,7 +23,7 @@ from portagpu.runtime.host_arguments import HostWork
 from portagpu.runtime.performance_warnings import advise, remark
 from portagpu.runtime.placement import place
 from portagpu.runtime.programs.kernel_exceptions import launch_checked
-from portagpu.runtime.programs.launch import Extent, LaunchShape, check_shape
+from portagpu.runtime.programs.launch_shape import Extent, LaunchShape, check_shape
 from portagpu.settings import Settings
 
 _MOST_PLANS = 64  # of a configuration

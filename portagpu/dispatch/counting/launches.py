@@ -22,7 +22,7 @@ from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.host_arguments import HostWork
 from portagpu.runtime.placement import place
 from portagpu.runtime.programs.kernel_exceptions import launch_checked
-from portagpu.runtime.programs.launch import LaunchShape, check_shape
+from portagpu.runtime.programs.launch_shape import LaunchShape, check_shape
 
 _ROW = 2  # numbers for an array in the table
 

@@ -19,7 +19,8 @@ from portagpu.runtime.execution.context import current_context
 from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.recorder import Copy, Launch, Recorder, active
 from portagpu.runtime.execution.stream import Stream, enqueuing
-from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape
+from portagpu.runtime.programs.launch import CompiledKernel
+from portagpu.runtime.programs.launch_shape import LaunchShape
 from portagpu.runtime.replay.arguments import Arguments, Number
 
 _MOST = 16  # launches: of longer products, the share of Python is small
