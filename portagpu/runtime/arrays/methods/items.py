@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from portagpu.runtime.arrays.checks import assignable, check_writable, host_arra
 from portagpu.runtime.arrays.copies import copy_elements, fill_bytes
 from portagpu.runtime.arrays.cuda_array_interface import has_interface
 from portagpu.runtime.arrays.dlpack import HOST_KINDS
-from portagpu.runtime.arrays.element_reads import note_element
 from portagpu.runtime.arrays.foreign import dlpack_kind, is_foreign
+from portagpu.runtime.arrays.methods.base import ArrayBase
+from portagpu.runtime.arrays.methods.element_reads import note_element
 from portagpu.runtime.arrays.overlap import shares_elements
-from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.execution.stream import Stream
@@ -57,41 +57,10 @@ def _has_dots(key: Any) -> bool:
     return key is Ellipsis or (isinstance(key, tuple) and any(item is Ellipsis for item in key))
 
 
-class ArrayItems:
+class ArrayItems(ArrayBase):
     """Subscripts of `DeviceNDArray`."""
 
     __slots__ = ()
-
-    # what the arrays bring
-    ndim: int
-    deferred: Any
-    size: int
-    readonly: bool
-    context: Context
-    stream: Stream | Literal[0]
-    allocation_key: int
-    token: object | None
-    copy_to_host: Any
-    copy_to_device: Any
-    _broadcast: Any
-    _contiguous: Any
-    _constant: Any
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Extents."""
-        raise NotImplementedError
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the elements."""
-        raise NotImplementedError
-
-    def _view(self, key: Any) -> Any:
-        raise NotImplementedError
-
-    def _stream(self, stream: Stream | int) -> Stream:
-        raise NotImplementedError
 
     @overload
     def __getitem__(self, key: slice | EllipsisType) -> Self: ...
