@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _VALUES = (bool, int, float, complex, str, bytes, list, tuple, np.generic)  # what is copied when it is assigned
-_NUMBERS = frozenset({bool, int, float, complex})
+_NUMBERS = (bool, int, float, complex, np.number)
 _LEAST_FILL = 4096  # bytes: fewer come from the host as quickly
 
 
@@ -45,8 +45,8 @@ def gathers(key: Any) -> bool:
 
 
 def _is_elsewhere(value: Any) -> bool:
-    """Whether a value is an array of another library's in memory of a device."""
-    if isinstance(value, (*_VALUES, np.ndarray, ArrayItems)):
+    """Whether a value, none of `_VALUES`, is an array of another library's in memory of a device."""
+    if isinstance(value, np.ndarray | ArrayItems):
         return False
     if isinstance(value, foreign.arrays) or has_interface(value):
         return True
@@ -74,7 +74,7 @@ class ArrayItems(ArrayBase):
             self.setitem(key, value)
         elif gathers(key):
             numpy_dispatch.call("setitem", self, key, value)
-        elif type(value) not in _NUMBERS and _is_elsewhere(value):
+        elif not isinstance(value, _VALUES) and _is_elsewhere(value):
             self.setitem(key, value)
         elif self.stream:  # nobody waits for it, so what the program may change meanwhile is copied first
             self.setitem(key, value if isinstance(value, _VALUES) else np.array(host_array(value)))
@@ -82,8 +82,7 @@ class ArrayItems(ArrayBase):
             where = current_stream(self.context)
             self.setitem(key, value, where)
             # a number needs no more waiting, but for those that look at the memory in their own order
-            is_number = type(value) in _NUMBERS or isinstance(value, np.number)
-            if not is_number or self.token is None or self.allocation_key in self.context.shown:
+            if not isinstance(value, _NUMBERS) or self.token is None or self.allocation_key in self.context.shown:
                 where.synchronize()
 
     def getitem(self, item: Any, stream: Stream | int = 0) -> Any:
@@ -111,14 +110,14 @@ class ArrayItems(ArrayBase):
         check_writable(target)
         where = self._stream(stream)
         is_here = where is current_stream(self.context) and target.dtype.kind in "biufc"
-        if type(value) not in _NUMBERS and _is_elsewhere(value):
+        if not isinstance(value, _VALUES) and _is_elsewhere(value):
             numpy_dispatch.call("assign", target, value)
             return
         if not isinstance(value, ArrayItems):
             host = assignable(value, target.dtype, target.shape)
             if isinstance(value, _VALUES) and self._fill(target, host, where):
                 return
-            if is_here and isinstance(value, bool | int | float | complex | np.number):
+            if is_here and isinstance(value, _NUMBERS):
                 numpy_dispatch.call("assign", target, value)  # no copy, which would wait for what was launched
             else:
                 target.copy_to_device(host, stream)
