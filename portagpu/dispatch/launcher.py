@@ -18,7 +18,7 @@ from portagpu.package_stamp import is_of_package
 from portagpu.runtime.arrays.host_memory import finished
 from portagpu.runtime.arrays.lending import lent_now
 from portagpu.runtime.execution.context import Context, context_of
-from portagpu.runtime.execution.stream import enqueuing
+from portagpu.runtime.execution.ordering import enqueuing
 from portagpu.runtime.host_arguments import HostWork
 from portagpu.runtime.performance_warnings import advise, remark
 from portagpu.runtime.placement import place

@@ -18,7 +18,8 @@ from portagpu.passes.counts.work_counters import HEAD, ROWS
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context, context_of
-from portagpu.runtime.execution.stream import Stream, enqueuing
+from portagpu.runtime.execution.ordering import enqueuing
+from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.host_arguments import HostWork
 from portagpu.runtime.placement import place
 from portagpu.runtime.programs.kernel_exceptions import launch_checked
