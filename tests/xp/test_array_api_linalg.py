@@ -35,7 +35,8 @@ def _check_orthonormal(q, eps):
     assert (_norms(_adjoint(_wide(q)) @ _wide(q) - np.eye(q.shape[-1])) <= 8 * max(q.shape[-2:]) * eps).all()
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.each_value
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("dtype", _DTYPES)
 @pytest.mark.parametrize("shape", [(1, 1), (2, 5, 5), (3, 18, 18), (53, 53)])
 @pytest.mark.one_device
@@ -71,7 +72,7 @@ def test_eigenvalues_of_hard_matrices(device, values):
 
 
 @pytest.mark.each_value(thorough=True)
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("dtype", _DTYPES)
 @pytest.mark.parametrize("shape", [(1, 1), (2, 5, 5), (2, 9, 4), (4, 9), (51, 51), (3, 1), (1, 3)])
 @pytest.mark.parametrize("full", [True, False])
@@ -94,7 +95,7 @@ def test_svd(device, dtype, shape, full):
 
 
 @pytest.mark.each_value(thorough=True)
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
 @pytest.mark.parametrize("rank", [0, 1, 3])
 @pytest.mark.one_device
