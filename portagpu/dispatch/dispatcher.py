@@ -37,7 +37,7 @@ from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.host_arguments import HostWork
 from portagpu.runtime.placement import place
-from portagpu.runtime.programs.launch import LaunchShape, check_grid, extent
+from portagpu.runtime.programs.launch_shape import LaunchShape, check_grid, extent
 from portagpu.types import Signature, Type, as_type, is_type
 from portagpu.types.text import is_foreign
 

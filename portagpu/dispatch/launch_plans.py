@@ -23,8 +23,11 @@ from portagpu.runtime.arrays.array import DeviceNDArray, DeviceRecord
 from portagpu.runtime.arrays.foreign_views import borrowed_view, is_lent
 from portagpu.runtime.arrays.overlap import may_overlap
 from portagpu.runtime.execution.current import current_stream
-from portagpu.runtime.execution.stream import Stream, enqueuing
-from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape, c_arguments
+from portagpu.runtime.execution.ordering import enqueuing
+from portagpu.runtime.execution.stream import Stream
+from portagpu.runtime.programs.c_arguments import c_arguments
+from portagpu.runtime.programs.launch import CompiledKernel
+from portagpu.runtime.programs.launch_shape import LaunchShape
 
 _INT_LIMIT = 2**63
 _INEXACT = (float, complex, np.inexact, tuple)  # whose equal values may be different constants: 0.0 and -0.0

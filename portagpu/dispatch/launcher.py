@@ -18,12 +18,12 @@ from portagpu.package_stamp import is_of_package
 from portagpu.runtime.arrays.host_memory import finished
 from portagpu.runtime.arrays.lending import lent_now
 from portagpu.runtime.execution.context import Context, context_of
-from portagpu.runtime.execution.stream import enqueuing
+from portagpu.runtime.execution.ordering import enqueuing
 from portagpu.runtime.host_arguments import HostWork
 from portagpu.runtime.performance_warnings import advise, remark
 from portagpu.runtime.placement import place
 from portagpu.runtime.programs.kernel_exceptions import launch_checked
-from portagpu.runtime.programs.launch import Extent, LaunchShape, check_shape
+from portagpu.runtime.programs.launch_shape import Extent, LaunchShape, check_shape
 from portagpu.settings import Settings
 
 _MOST_PLANS = 64  # of a configuration

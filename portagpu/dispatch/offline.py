@@ -25,7 +25,8 @@ from portagpu.errors import (
 )
 from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.runtime.arrays.checks import count
-from portagpu.runtime.programs.launch import Extent, check_block, extent, locate
+from portagpu.runtime.programs.build_errors import locate
+from portagpu.runtime.programs.launch_shape import Extent, check_block, extent
 from portagpu.settings import Settings
 from portagpu.source import Span
 from portagpu.types import Signature, Type, as_signature, as_type, is_type

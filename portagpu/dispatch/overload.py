@@ -13,7 +13,8 @@ from portagpu.errors import unknown_attribute
 from portagpu.ir.types import ArgumentType, ArrayType
 from portagpu.runtime.arrays.checks import count
 from portagpu.runtime.programs.kernel_statistics import Figures, figures_of
-from portagpu.runtime.programs.launch import CompiledKernel, extent
+from portagpu.runtime.programs.launch import CompiledKernel
+from portagpu.runtime.programs.launch_shape import extent
 from portagpu.types import Type
 
 Key = tuple[Any, ...]

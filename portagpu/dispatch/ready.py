@@ -17,8 +17,9 @@ from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.current import current_stream
-from portagpu.runtime.execution.stream import Stream, enqueuing
-from portagpu.runtime.programs.launch import Extent, LaunchShape, check_shape
+from portagpu.runtime.execution.ordering import enqueuing
+from portagpu.runtime.execution.stream import Stream
+from portagpu.runtime.programs.launch_shape import Extent, LaunchShape, check_shape
 
 _MOST = 4096  # launches that a context remembers
 _LEAST_INT, _MOST_INT = -(2**63), 2**63

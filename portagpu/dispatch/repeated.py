@@ -15,7 +15,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.factory import made_of, view_with
 from portagpu.runtime.arrays.facts import Facts, facts_of
 from portagpu.runtime.execution.current import current_stream
-from portagpu.runtime.execution.stream import next_use
+from portagpu.runtime.execution.ordering import next_use
 
 _RESULT = -1  # in place of an operand's number
 _APART = -2

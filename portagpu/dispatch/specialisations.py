@@ -16,7 +16,8 @@ from portagpu.errors import KernelError
 from portagpu.ir.program import GridShape, Program
 from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.runtime.execution.context import Context
-from portagpu.runtime.programs.launch import CompiledKernel, Extent, LaunchShape
+from portagpu.runtime.programs.launch import CompiledKernel
+from portagpu.runtime.programs.launch_shape import Extent, LaunchShape
 
 
 class Specialisations(KernelDefinition):

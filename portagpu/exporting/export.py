@@ -17,7 +17,7 @@ from portagpu.errors import KernelError, LaunchConfigError, UnsupportedError
 from portagpu.exporting.arguments import CArgument, HostArray, HostNumber, arguments_of, c_arguments_of
 from portagpu.ir.types import ArgumentType
 from portagpu.runtime.arrays.checks import count
-from portagpu.runtime.programs.launch import Extent, extent
+from portagpu.runtime.programs.launch_shape import Extent, extent
 from portagpu.settings import Settings
 
 _BLOCKS = {1: (256, 1, 1), 2: (16, 16, 1), 3: (8, 8, 4)}  # by the axes of the grid that a kernel looks at

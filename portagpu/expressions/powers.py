@@ -6,21 +6,33 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.errors import ArgumentValueError
 from portagpu.expressions.apply import apply, apply_into
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.numpy_dispatch import register
 
+_WHOLE = "biu"
 _HALVES = (0.5, 1.5)
 
 
 def power(x: Any, exponent: Any, *, out: DeviceNDArray | None = None) -> DeviceNDArray:
     """`numpy.power` of device arrays and numbers; powers of floats beyond the fourth are those of the device's ``pow``.
 
-    Drivers may err by 16 units in the last place there (OpenCL C, section 7.4), and take 100 times as long.
+    Drivers may err by 16 units in the last place there (OpenCL C, section 7.4), and take 100 times as long. Raises
+    `ArgumentValueError` for integers with an exponent below zero that the host knows.
     """
+    if (
+        isinstance(exponent, int | np.integer)
+        and exponent < 0
+        and isinstance(x, DeviceNDArray)
+        and x.dtype.kind in _WHOLE
+    ):
+        raise ArgumentValueError(
+            f"integers to the power {exponent} are not integers", hint="convert the base: x.astype(float) ** -1"
+        )
     if type(exponent) is int and isinstance(x, DeviceNDArray):
         kind = x.dtype.kind
-        if exponent == 2 and kind in "iufc":
+        if exponent == 2 and kind in "biufc":
             return _made(out, np.square, x)
         if exponent == 3 and kind in "iuf":
             return _made(out, np.multiply, apply(np.square, x), x)

@@ -145,7 +145,7 @@ class GridShape:
     """What a grid that becomes one work-group is made of: blocks, threads of each, bytes of dynamic shared memory.
 
     Code that was compiled for one grid is kept under it. What the driver is asked to launch is a
-    `portagpu.runtime.programs.launch.LaunchShape`, whose ``fused`` is told this one.
+    `portagpu.runtime.programs.launch_shape.LaunchShape`, whose ``fused`` is told this one.
     """
 
     grid: tuple[int, int, int]

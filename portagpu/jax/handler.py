@@ -21,7 +21,7 @@ from portagpu.jax import c_api
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.foreign_views import view_of_parts
 from portagpu.runtime.arrays.host_memory import lent_array
-from portagpu.runtime.execution.stream import enqueuing
+from portagpu.runtime.execution.ordering import enqueuing
 
 TARGET = "portagpu_operator"
 """The name that XLA knows the handler by."""

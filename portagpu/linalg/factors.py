@@ -12,20 +12,8 @@ from portagpu.blas.factorisations.triangles import clear_beyond
 from portagpu.blas.host_arrays import are_on_device
 from portagpu.blas.replay.calls import repeats
 from portagpu.errors import ArgumentTypeError, ShapeError
-from portagpu.linalg.matrices import (
-    INT32,
-    Array,
-    Report,
-    arrays_of,
-    check_matrix,
-    check_out,
-    copy_of,
-    delivered,
-    is_simple,
-    new,
-    run,
-    takes_results,
-)
+from portagpu.linalg.matrices import INT32, Array, arrays_of, check_matrix, copy_into, new
+from portagpu.linalg.results import Report, Result, run, takes_results
 from portagpu.linalg.right_sides import RightSides, not_definite, readable, singular, transposition
 from portagpu.runtime.execution.stream import Stream
 
@@ -57,17 +45,17 @@ def cholesky(
     """
     (a,), dtype = arrays_of("cholesky", a=a)
     check_matrix(a, "a", "cholesky", square=True)
-    check_out(out, a, a.shape, dtype, "cholesky")
-    made = copy_of(a, a.shape, dtype, stream, out if is_simple(out) else None)
+    result = Result("cholesky", out, a, a.shape, dtype)
+    copy_into(a, result.array, stream)
     report = Report(info, a, a.shape[:-2], "cholesky")
 
     def enqueue(a: Any, info: Any, stream: Stream) -> None:
         cholesky_factors.potrf(a, info, stream, lower=lower)
         clear_beyond(a, stream, lower=lower)
 
-    run(enqueue, stream, report, updates={"a": stacked(made)})
+    run(enqueue, stream, report, updates={"a": stacked(result.array)})
     report.finish(not_definite, stream)
-    return delivered(made, out, stream)
+    return result.delivered(stream)
 
 
 @takes_results
@@ -84,16 +72,16 @@ def lu_factor(
     """
     (a,), dtype = arrays_of("lu_factor", a=a)
     check_matrix(a, "a", "lu_factor")
-    check_out(out, a, a.shape, dtype, "lu_factor")
-    made = copy_of(a, a.shape, dtype, stream, out if is_simple(out) else None)
-    work = stacked(made)
+    result = Result("lu_factor", out, a, a.shape, dtype)
+    copy_into(a, result.array, stream)
+    work = stacked(result.array)
     batch, least = a.shape[:-2], min(a.shape[-2:])
     pivots = new(a, (*batch, least), INT32)
     report = Report(new(a, batch, INT32) if info is None else info, a, batch, "lu_factor")
     flat = pivots if not batch else pivots.reshape((work.shape[0], least))
     run(lu_factors.getrf, stream, report, updates={"a": work}, results={"pivots": flat})
     report.finish(singular, stream)
-    return LuFactors(delivered(made, out, stream), pivots)
+    return LuFactors(result.delivered(stream), pivots)
 
 
 @takes_results

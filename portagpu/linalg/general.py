@@ -9,8 +9,9 @@ from portagpu.blas.gemm.core.operands import with_strides
 from portagpu.blas.host_arrays import are_on_device
 from portagpu.blas.matmul import matmul as matmul
 from portagpu.errors import ShapeError
-from portagpu.linalg.matrices import Array, broadcast_batches, check_matrix, takes_results
+from portagpu.linalg.matrices import Array, broadcast_batches, check_matrix
 from portagpu.linalg.products import transpose
+from portagpu.linalg.results import takes_results
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 

@@ -15,20 +15,8 @@ from portagpu.blas.level3.triangles import identity
 from portagpu.blas.level3.triangular_solve import solve_triangular
 from portagpu.blas.replay.calls import repeats
 from portagpu.errors import ShapeError, SingularMatrixError, UnknownOptionError
-from portagpu.linalg.matrices import (
-    Array,
-    Report,
-    arrays_of,
-    broadcast_batches,
-    check_matrix,
-    check_out,
-    copy_into,
-    copy_of,
-    delivered,
-    new,
-    run,
-    takes_results,
-)
+from portagpu.linalg.matrices import Array, arrays_of, broadcast_batches, check_matrix, copy_into, copy_of, new
+from portagpu.linalg.results import Report, check_out, delivered, run, takes_results
 from portagpu.linalg.right_sides import failed_at
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream

@@ -17,16 +17,8 @@ from portagpu.blas.level3.combine import Term, combine
 from portagpu.blas.level3.triangles import update
 from portagpu.blas.replay.calls import repeats
 from portagpu.errors import ArgumentTypeError, ShapeError
-from portagpu.linalg.matrices import (
-    Array,
-    arrays_of,
-    broadcast_batches,
-    check_matrix,
-    check_out,
-    copy_of,
-    new,
-    takes_results,
-)
+from portagpu.linalg.matrices import Array, arrays_of, broadcast_batches, check_matrix, copy_of, new
+from portagpu.linalg.results import check_out, takes_results
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 

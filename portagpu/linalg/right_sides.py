@@ -8,7 +8,8 @@ import numpy as np
 
 from portagpu.blas.factorisations.batches import stacked
 from portagpu.errors import NotPositiveDefiniteError, ShapeError, SingularMatrixError, UnknownOptionError
-from portagpu.linalg.matrices import Array, broadcast_batches, check_out, copy_of, delivered, is_simple, shares
+from portagpu.linalg.matrices import Array, broadcast_batches, copy_of
+from portagpu.linalg.results import check_out, delivered, is_simple, shares
 from portagpu.runtime.execution.stream import Stream
 
 _Failed = TypeVar("_Failed", SingularMatrixError, NotPositiveDefiniteError)

@@ -18,20 +18,8 @@ from portagpu.blas.level3 import triangular_solve
 from portagpu.blas.level3.triangles import identity
 from portagpu.blas.replay.calls import repeats
 from portagpu.errors import UnknownOptionError, did_you_mean
-from portagpu.linalg.matrices import (
-    INT32,
-    Array,
-    Report,
-    arrays_of,
-    check_matrix,
-    check_out,
-    copy_of,
-    delivered,
-    is_simple,
-    new,
-    run,
-    takes_results,
-)
+from portagpu.linalg.matrices import INT32, Array, arrays_of, check_matrix, copy_of, new
+from portagpu.linalg.results import Report, Result, run, takes_results
 from portagpu.linalg.right_sides import RightSides, not_definite, readable, singular, transposition
 from portagpu.runtime.execution.stream import Stream
 
@@ -196,9 +184,8 @@ def inv(a: Array, *, out: Array | None = None, info: Array | None = None, stream
     """
     (a,), dtype = arrays_of("inv", a=a)
     check_matrix(a, "a", "inv", square=True)
-    check_out(out, a, a.shape, dtype, "inv")
+    result = Result("inv", out, a, a.shape, dtype)
     work = stacked(copy_of(a, a.shape, dtype, stream))
-    made = out if is_simple(out) else new(a, a.shape, dtype)
     pivots = new(a, work.shape[:-1], INT32)
     report = Report(info, a, a.shape[:-2], "inv")
 
@@ -207,9 +194,9 @@ def inv(a: Array, *, out: Array | None = None, info: Array | None = None, stream
         identity(inverse, stream)
         lu_factors.getrs(a, pivots, inverse, stream)
 
-    run(enqueue, stream, report, updates={"a": work}, results={"inverse": stacked(made), "pivots": pivots})
+    run(enqueue, stream, report, updates={"a": work}, results={"inverse": stacked(result.array), "pivots": pivots})
     report.finish(singular, stream)
-    return delivered(made, out, stream)
+    return result.delivered(stream)
 
 
 @repeats

@@ -11,18 +11,8 @@ from portagpu.blas.host_arrays import is_same_view, on_device
 from portagpu.blas.level1 import elementwise
 from portagpu.blas.replay.calls import repeats
 from portagpu.errors import ShapeError
-from portagpu.linalg.matrices import (
-    EVERY_PRECISION,
-    Array,
-    arrays_of,
-    check_out,
-    copy_into,
-    copy_of,
-    delivered,
-    is_simple,
-    new,
-    takes_results,
-)
+from portagpu.linalg.matrices import EVERY_PRECISION, Array, arrays_of, copy_into, copy_of, new
+from portagpu.linalg.results import check_out, delivered, is_simple, takes_results
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.overlap import host_shares_elements, shares_elements
 from portagpu.runtime.execution.stream import Stream

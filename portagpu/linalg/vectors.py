@@ -13,19 +13,8 @@ from portagpu.blas.level1 import reductions
 from portagpu.blas.replay.calls import repeats
 from portagpu.blas.replay.host_trace import number_in
 from portagpu.errors import ArgumentTypeError, ShapeError, UnknownOptionError
-from portagpu.linalg.matrices import (
-    EVERY_PRECISION,
-    Array,
-    arrays_of,
-    broadcast_batches,
-    check_out,
-    copy_of,
-    delivered,
-    is_simple,
-    new,
-    run,
-    takes_results,
-)
+from portagpu.linalg.matrices import EVERY_PRECISION, Array, arrays_of, broadcast_batches, copy_of
+from portagpu.linalg.results import Result, run, takes_results
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
@@ -168,8 +157,7 @@ def _reduced(
     stream: Stream | None,
 ) -> Array:
     first = next(iter(rows.values()))
-    check_out(out, first, shape, dtype, function)
-    made: Any = out if is_simple(out) else new(first, shape, dtype)
-    run(call, stream, reads=rows, results={"out": made.reshape((_size(shape),))})
-    found = delivered(made, out, stream)
+    result = Result(function, out, first, shape, dtype)
+    run(call, stream, reads=rows, results={"out": result.array.reshape((_size(shape),))})
+    found = result.delivered(stream)
     return found if out is not None or shape or isinstance(found, DeviceNDArray) else number_in(found, of_python=False)

@@ -55,26 +55,14 @@ def block_sort(value, before: cuda.constexpr, scratch):
     ``before``: a device function of two values, whether the first comes before the second. ``scratch``: of the values'
     dtype. Threads without a value pass one that comes after all others.
     """
-    thread, size = cuda.threadIdx.x, cuda.blockDim.x
-    scratch[thread] = value
-    cuda.syncthreads()
-    width = 1
-    while width < size:
-        place = _merged_place(value, before, scratch, width)
-        cuda.syncthreads()
-        scratch[place] = value
-        cuda.syncthreads()
-        value = scratch[thread]
-        width = 2 * width
-    cuda.syncthreads()
-    return value
+    return block_sort_by_key(value, None, before, scratch, None)[0]
 
 
 @cuda.jit(device=True)
 def block_sort_by_key(key, item, before: cuda.constexpr, keys, items):
     """As `block_sort`, with an item for each key: thread i gets the i-th key and its item, as a pair.
 
-    ``keys`` and ``items``: shared arrays of their dtypes.
+    ``keys`` and ``items``: shared arrays of their dtypes; None for item and items where there are none.
     """
     thread, size = cuda.threadIdx.x, cuda.blockDim.x
     keys[thread] = key
@@ -84,10 +72,12 @@ def block_sort_by_key(key, item, before: cuda.constexpr, keys, items):
         place = _merged_place(key, before, keys, width)
         cuda.syncthreads()
         keys[place] = key
-        items[place] = item
+        if items is not None:
+            items[place] = item
         cuda.syncthreads()
         key = keys[thread]
-        item = items[thread]
+        if items is not None:
+            item = items[thread]
         width = 2 * width
     cuda.syncthreads()
     return key, item

@@ -13,7 +13,7 @@ from portagpu.device.capabilities import DeviceType
 from portagpu.errors import PortaGPUCorrectnessWarning, PortaGPUPerformanceWarning
 from portagpu.ir.program import Finding, Remark
 from portagpu.runtime.execution.context import Context
-from portagpu.runtime.programs.launch import LaunchShape
+from portagpu.runtime.programs.launch_shape import LaunchShape
 
 _SILENCE = "(PORTAGPU_WARNINGS=0 turns such warnings off)"
 _ENOUGH_BLOCKS = 128

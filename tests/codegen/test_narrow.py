@@ -8,9 +8,10 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.device import DeviceType
 from portagpu.device.ideal_device import IDEAL
 from portagpu.dispatch.code.lowering import lower_kernel
-from portagpu.dtypes import FLOAT32, INT32
+from portagpu.dtypes import FLOAT32, INT32, UINT64
 from portagpu.ir.types import ArrayType, Layout, Scalar
 
 PLANE = ArrayType(Scalar(FLOAT32), 2, Layout.C)
@@ -72,3 +73,31 @@ def test_wide_code_compares_in_64_bits():
     caps = IDEAL
     program = lower_kernel(inside.source, (PLANE,), caps, wide_index=True)
     assert "(long)get_group_id(0)" in generate(program, caps).source
+
+
+@cuda.jit
+def copied(target, source, shift, count):
+    for i in range(np.uint64(0), count):
+        target[i] = source[i + shift]
+
+
+def test_subscripts_of_64_bits_keep_them_on_cpus_alone():
+    """The vectors of CPUs' compilers are made from counters that are not truncated."""
+    flat, wide = ArrayType(Scalar(FLOAT32), 1, Layout.C), Scalar(UINT64)
+    cpu = text(copied, (flat, flat, wide, wide), device_type=DeviceType.CPU)
+    assert "(int)i" not in cpu and "(long)(i" in cpu
+    gpu = text(copied, (flat, flat, wide, wide), device_type=DeviceType.GPU)
+    assert "(long)" not in gpu
+
+
+@cuda.jit
+def shifted(target, source, first, back, count):
+    for i in range(count):
+        target[i] = source[first - back + i + back]
+
+
+def test_differences_of_unsigned_subscripts(device):
+    """Sums are modulo 2**64: what is below zero on the way is not at the end."""
+    source, target = np.arange(100, dtype=np.float32), np.zeros(60, np.float32)
+    shifted[1, 1](target, source, np.uint64(3), np.uint64(5), np.uint64(60))
+    assert (target == source[3:63]).all()

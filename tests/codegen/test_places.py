@@ -15,7 +15,7 @@ from portagpu.device.ideal_device import IDEAL
 from portagpu.dispatch.code.lowering import lower_kernel
 from portagpu.dtypes import FLOAT32
 from portagpu.ir.types import PYINT, ArrayType, Layout, Scalar
-from portagpu.runtime.programs.launch import locate
+from portagpu.runtime.programs.build_errors import locate
 
 
 @cuda.jit

@@ -29,7 +29,7 @@ from portagpu.errors import (
 )
 from portagpu.runtime.execution.context import current_context
 from portagpu.runtime.performance_warnings import advise
-from portagpu.runtime.programs.launch import LaunchShape
+from portagpu.runtime.programs.launch_shape import LaunchShape
 
 pytestmark = pytest.mark.one_device
 

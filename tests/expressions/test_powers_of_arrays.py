@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda, xp
+from portagpu.errors import ArgumentValueError
 
 EXPONENTS = [-3, -2, -1, 0, 1, 2, 3, 4, 5, 2.0, 3.0, 0.5, -0.5, 1.5, -1.5, 2.5]
 
@@ -44,3 +45,26 @@ def test_powers_of_integers_and_in_place(device):
         np.testing.assert_allclose(np.asarray(y), ((host.astype(float) ** 2) ** -3) ** 0.5, rtol=1e-14)
     np.testing.assert_array_equal(np.asarray(2 ** x[:5].astype(np.float64)), 2.0 ** host[:5])
     np.testing.assert_array_equal(np.asarray(cuda.to_device(np.array([True, False])) ** 2), [1, 0])
+
+
+@pytest.mark.one_device
+def test_powers_that_integers_have_not(device):
+    x = cuda.to_device(np.array([1, 2, -1, -3, -1]))
+    for power in (-1, np.int8(-2)):
+        for wrong in (
+            lambda p: x**p,
+            lambda p: np.power(x, p),
+            lambda p: xp.pow(x > 1, p),
+            lambda p: x.__ipow__(p),
+        ):
+            with pytest.raises(ArgumentValueError, match="are not integers"):
+                wrong(power)
+    assert np.asarray(x ** cuda.to_device(np.array([-1, -2, -1, -1, -2]))).tolist() == [1, 0, -1, 0, 1]
+
+
+@pytest.mark.one_device
+def test_powers_of_bools(device):
+    host = np.array([True, False])
+    for exponent in (0, 1, 2, 3, 0.5):
+        found, wanted = cuda.to_device(host) ** exponent, host**exponent
+        assert found.dtype == wanted.dtype and np.asarray(found).tolist() == wanted.tolist()

@@ -10,8 +10,8 @@ from portagpu.backends.c_family.c_types import c_type, storage
 from portagpu.backends.c_family.helpers import HelperSet
 from portagpu.backends.c_family.language import Language
 from portagpu.backends.c_family.names import identifier
-from portagpu.backends.c_family.negations import has_hidden_constants
-from portagpu.backends.c_family.printer import literal
+from portagpu.backends.c_family.numbers.literals import literal
+from portagpu.backends.c_family.numbers.negations import has_hidden_constants
 from portagpu.dtypes import BOOL
 from portagpu.ir.nodes import Constant
 from portagpu.ir.program import ConstantArray

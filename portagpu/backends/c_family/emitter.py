@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from portagpu.backends.c_family.analysis import Facts
 from portagpu.backends.c_family.c_types import c_type
-from portagpu.backends.c_family.complex_numbers import is_complex
 from portagpu.backends.c_family.line import Line
+from portagpu.backends.c_family.numbers.complex_numbers import is_complex
 from portagpu.backends.c_family.precedence import EQUALITY, LOWEST, POSTFIX, RELATION, UNARY
 from portagpu.backends.c_family.printer import Printer
 from portagpu.backends.c_family.printf import print_call

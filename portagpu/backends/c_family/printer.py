@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
-import math
-from typing import TypeGuard
-
-import numpy as np
-
 from portagpu.backends.c_family.analysis import Facts
-from portagpu.backends.c_family.c_types import OPERATORS, c_name, c_type, suffix
-from portagpu.backends.c_family.complex_numbers import cast_complex, compare_complex, is_complex, multiply_complex
+from portagpu.backends.c_family.c_types import OPERATORS, c_type
 from portagpu.backends.c_family.dialect import Dialect
 from portagpu.backends.c_family.helpers import HelperSet
 from portagpu.backends.c_family.names import Names
-from portagpu.backends.c_family.narrow import narrowed
-from portagpu.backends.c_family.negations import hides, is_hidden_constant, negated, rounded
+from portagpu.backends.c_family.numbers.complex_numbers import (
+    cast_complex,
+    compare_complex,
+    is_complex,
+    multiply_complex,
+)
+from portagpu.backends.c_family.numbers.literals import literal
+from portagpu.backends.c_family.numbers.narrow import narrowed
+from portagpu.backends.c_family.numbers.negations import hides, is_hidden_constant, negated, rounded
+from portagpu.backends.c_family.numbers.overflow import (
+    is_small,
+    is_small_signed,
+    wrapped_binary,
+    wrapped_negation,
+    wrapped_small,
+    wraps,
+)
 from portagpu.backends.c_family.precedence import (
-    AND,
-    BIT_AND,
-    BIT_OR,
-    BIT_XOR,
+    BINARY_LEVEL,
+    COMPARE_LEVEL,
     EQUALITY,
+    LOGICAL_LEVEL,
     LOWEST,
-    OR,
     POSTFIX,
     PRIMARY,
-    PRODUCT,
-    RELATION,
-    SHIFT,
     SUM,
     TERNARY,
     UNARY,
 )
 from portagpu.backends.c_family.registry import Lowered
-from portagpu.dtypes import BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT32, UINT64
-from portagpu.ir.analysis.indices import is_index
+from portagpu.dtypes import BOOL, INT32, INT64, UINT32, UINT64
 from portagpu.ir.names import own
 from portagpu.ir.nodes import (
     Binary,
@@ -63,22 +66,7 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import MemoryArray
 from portagpu.ir.types import INT, Pointer, Scalar, Space, Type, Vector, element_size
-from portagpu.ir.walk import all_expressions, unreachable
-
-_BINARY_LEVEL = {
-    BinaryOp.MUL: PRODUCT,
-    BinaryOp.DIV: PRODUCT,
-    BinaryOp.REM: PRODUCT,
-    BinaryOp.ADD: SUM,
-    BinaryOp.SUB: SUM,
-    BinaryOp.SHL: SHIFT,
-    BinaryOp.SHR: SHIFT,
-    BinaryOp.AND: BIT_AND,
-    BinaryOp.XOR: BIT_XOR,
-    BinaryOp.OR: BIT_OR,
-}
-_COMPARE_LEVEL = {op: EQUALITY if op in (CompareOp.EQ, CompareOp.NE) else RELATION for op in CompareOp}
-_LOGICAL_LEVEL = {LogicalOp.AND: AND, LogicalOp.OR: OR}
+from portagpu.ir.walk import unreachable
 
 
 class Printer:
@@ -95,7 +83,7 @@ class Printer:
         self.arrays = arrays
         self.fixed: frozenset[str] = frozenset()  # names that are declared elsewhere
         self.wide = False  # whether there may be more threads than 32 bits count
-        self._in_subscript = False
+        self.in_subscript = False
         self._in_global_subscript = False
         self.used: set[str] = set()  # names that were printed
         self.block_sizes: dict[int, str] = {}  # variables that hold the block's extents, by axis
@@ -163,10 +151,10 @@ class Printer:
         """
         kind = None if base is None else base.type
         is_global = isinstance(kind, Pointer) and kind.space in (Space.GLOBAL, Space.CONSTANT)
-        saved = self._in_subscript, self._in_global_subscript
-        self._in_subscript, self._in_global_subscript = True, is_global
+        saved = self.in_subscript, self._in_global_subscript
+        self.in_subscript, self._in_global_subscript = True, is_global
         text = self.text(expr, level)
-        self._in_subscript, self._in_global_subscript = saved
+        self.in_subscript, self._in_global_subscript = saved
         return text
 
     def _print(self, expr: Expr) -> tuple[str, int]:
@@ -182,25 +170,24 @@ class Printer:
                 return self.names(expr.name, expr.type), PRIMARY
             case Binary():
                 return self._binary(expr)
-            case Negate() if self._wraps(expr):
-                difference = f"0 - {self._modular(expr.operand, UNARY)}"
-                return self.language.bits_as(c_type(expr.type), difference), POSTFIX
-            case Negate() if _is_small_signed(expr.type):
+            case Negate() if wraps(self, expr):
+                return wrapped_negation(self, expr)
+            case Negate() if is_small_signed(expr.type):
                 helper = self.helpers.use("arithmetic", "ineg_small", c_type(expr.type))
                 return f"{helper}({self.text(expr.operand)})", POSTFIX
             case Negate() if hides(self, expr.type):
                 return negated(self, expr.type, self.text(expr.operand)), POSTFIX
             case Negate():
                 inner = self.text(expr.operand, UNARY)
-                return self._narrowed(f"-({inner})" if inner.startswith("-") else f"-{inner}", UNARY, expr.type)
+                return wrapped_small(self, f"-({inner})" if inner.startswith("-") else f"-{inner}", UNARY, expr.type)
             case Invert():
-                return self._narrowed(f"~{self.text(expr.operand, UNARY)}", UNARY, expr.type)
+                return wrapped_small(self, f"~{self.text(expr.operand, UNARY)}", UNARY, expr.type)
             case Not():
                 return f"!{self.text(expr.operand, UNARY)}", UNARY
             case Compare():
                 if is_complex(expr.left.type):
                     return compare_complex(self, expr)
-                own = _COMPARE_LEVEL[expr.op]
+                own = COMPARE_LEVEL[expr.op]
                 short = narrowed(expr, self.facts.exact) if self._may_narrow(expr.op) else None
                 if short is not None:
                     left, right = (self.subscript(e, own + 1) for e in short)
@@ -209,7 +196,7 @@ class Printer:
                 text = f"{self.text(expr.left, own + 1)} {OPERATORS[expr.op]} {right}"
                 return self._guarded(expr, text, own)
             case Logical():
-                own = _LOGICAL_LEVEL[expr.op]
+                own = LOGICAL_LEVEL[expr.op]
                 inner_level = own if expr.op is LogicalOp.AND else own + 2  # compilers warn about `a || b && c`
                 return (
                     f"{self.text(expr.left, inner_level)} {OPERATORS[expr.op]} {self.text(expr.right, inner_level)}",
@@ -224,7 +211,7 @@ class Printer:
                 condition = expr.condition.type
                 lanes = str(condition.lanes) if isinstance(condition, Vector) else ""
                 text = self.language.chosen(*parts, lanes=lanes)
-                if _is_small(expr.type):  # an int in C, for which an overloaded function is another one
+                if is_small(expr.type):  # an int in C, for which an overloaded function is another one
                     return f"({c_type(expr.type)})({text})", UNARY
                 return text, TERNARY
             case Cast():
@@ -255,59 +242,18 @@ class Printer:
             case _:
                 unreachable(expr)
 
-    def _wraps(self, expr: Expr) -> bool:
-        """Whether arithmetic must wrap around as NumPy's does, where C leaves overflow undefined."""
-        kind = expr.type
-        if self._in_subscript or not isinstance(kind, Scalar) or kind.dtype not in (INT32, INT64):
-            return False
-        if isinstance(expr, Negate) and _shifts(expr.operand):
-            return True  # -(i << 63): of 0, a compiler may conclude, if the smallest integer cannot be negated
-        return not is_index(expr, self.facts.indices)
-
-    def _modular(self, expr: Expr, level: int) -> str:
-        """An integer as the unsigned type of its size: C defines overflow for those only."""
-        assert isinstance(expr.type, Scalar)
-        kind = f"u{c_type(expr.type)}"
-        match expr:
-            case Constant() if expr.value >= 0:
-                return self.text(expr, level)
-            case Binary() if expr.op in _MODULAR and self._wraps(expr):
-                text, own = self._modular_binary(expr)
-                return f"({text})" if own < level else text
-            case Negate() if self._wraps(expr):
-                text = f"0 - {self._modular(expr.operand, UNARY)}"
-                return f"({text})" if level > _BINARY_LEVEL[BinaryOp.SUB] else text
-            case _:
-                return f"({kind}){self.text(expr, UNARY)}"
-
-    def _modular_binary(self, expr: Binary) -> tuple[str, int]:
-        own = _BINARY_LEVEL[expr.op]
-        left, right = self._modular(expr.left, own), self._modular(expr.right, own + 1)
-        if isinstance(expr.left, Constant) and isinstance(expr.right, Constant):
-            left = f"(u{c_type(expr.type)}){left}"
-        return f"{left} {OPERATORS[expr.op]} {right}", own
-
     def _binary(self, expr: Binary) -> tuple[str, int]:
-        if expr.op in _MODULAR and self._wraps(expr):
-            return self.language.bits_as(c_type(expr.type), self._modular_binary(expr)[0]), POSTFIX
+        if wraps(self, expr):
+            return wrapped_binary(self, expr)
         if expr.op in (BinaryOp.MUL, BinaryOp.DIV) and is_complex(expr.type):
             return multiply_complex(self, expr)
-        own = _BINARY_LEVEL[expr.op]
+        own = BINARY_LEVEL[expr.op]
         associative = expr.op in (BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
         left = self.text(expr.left, own if own >= SUM or associative else SUM)
         right = self.text(expr.right, own + 1 if own >= SUM else SUM)
         if expr.op is BinaryOp.SUB:
             left, right = rounded(self, expr.left, left), rounded(self, expr.right, right)
-        return self._narrowed(f"{left} {OPERATORS[expr.op]} {right}", own, expr.type)
-
-    def _narrowed(self, text: str, own: int, kind: object) -> tuple[str, int]:
-        """C computes small integers as int: wrap the result as NumPy does."""
-        if _is_small(kind):
-            if c_type(kind).startswith("u"):
-                return f"({c_type(kind)})({text})", UNARY
-            # not a plain cast: a GPU compiler drops it from (long)(short)(-x), where int arithmetic has no overflow
-            return self.language.bits_as(c_type(kind), f"(u{c_type(kind)})({text})"), POSTFIX
-        return text, own
+        return wrapped_small(self, f"{left} {OPERATORS[expr.op]} {right}", own, expr.type)
 
     def _cast(self, expr: Cast) -> tuple[str, int]:
         source, target = expr.operand.type, expr.type
@@ -395,52 +341,3 @@ class Printer:
 
 
 _INDEX_FUNCTIONS = frozenset({"threadIdx", "blockIdx", "gridDim", "grid", "gridsize"})
-
-
-def _is_small(kind: object) -> TypeGuard[Scalar]:
-    return isinstance(kind, Scalar) and kind.dtype.is_integer and kind.dtype.size < 4
-
-
-def _is_small_signed(kind: object) -> bool:
-    return isinstance(kind, Scalar) and kind.dtype in (INT8, INT16)
-
-
-_MODULAR = frozenset({BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL})
-
-
-def literal(expr: Constant) -> tuple[str, int]:
-    """C text of a constant."""
-    dtype, value = expr.type.dtype, expr.value
-    if dtype is BOOL:
-        return ("true" if value else "false"), PRIMARY
-    if dtype.is_float:
-        return _float_literal(float(value), expr.type)
-    number = int(value)
-    if dtype.size < 4:
-        return f"({c_name(dtype)}){number}" if number >= 0 else f"({c_name(dtype)})({number})", UNARY
-    if number == -(2 ** (dtype.bits - 1)):  # C has no literal of the most negative value
-        return f"(-{-number - 1}{suffix(dtype)} - 1)", PRIMARY
-    return f"{number}{suffix(dtype)}", PRIMARY if number >= 0 else UNARY
-
-
-def _float_literal(value: float, kind: Scalar) -> tuple[str, int]:
-    if math.isnan(value):
-        return ("NAN" if kind.dtype is FLOAT32 else f"({c_type(kind)})NAN"), UNARY
-    if kind.dtype.size == 4:
-        with np.errstate(over="ignore"):
-            short = np.float32(value)
-        value_is_inf, text = bool(np.isinf(short)), str(short)
-    else:
-        value_is_inf, text = math.isinf(value), repr(value)
-    if value_is_inf:
-        sign = "-" if value < 0 else ""
-        return (f"{sign}INFINITY" if kind.dtype is FLOAT32 else f"{sign}({c_type(kind)})INFINITY"), UNARY
-    if "e" not in text and "." not in text:
-        text += ".0"
-    if kind.dtype.size == 2:
-        return f"({c_type(kind)}){text}f", UNARY
-    return text + suffix(kind.dtype), PRIMARY if not text.startswith("-") else UNARY
-
-
-def _shifts(expr: Expr) -> bool:
-    return any(isinstance(e, Binary) and e.op is BinaryOp.SHL for e in all_expressions(expr))

@@ -22,13 +22,15 @@ class Printing(Protocol):
     """What a lowering sees of the printer of a function's expressions.
 
     ``facts`` are those of the function, ``helpers`` what the program needs beside it, ``language`` says values and
-    memory; ``wide``: there may be more threads than 32 bits count.
+    memory; ``wide``: there may be more threads than 32 bits count; ``in_subscript``: what is printed is part of a
+    subscript.
     """
 
     facts: Facts
     helpers: HelperSet
     language: Language
     wide: bool
+    in_subscript: bool
 
     def text(self, expr: Expr, level: int = LOWEST) -> str:
         """C text of an expression, in parentheses where its precedence is below ``level``."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from portagpu.backends.c_family import complex_numbers
 from portagpu.backends.c_family.lowerings import arithmetic, bfloat16, builtins, exchanges, memory, work_items
+from portagpu.backends.c_family.numbers import complex_numbers
 from portagpu.backends.c_family.registry import SHARED as LOWERINGS
 
 REGISTERED = (arithmetic, bfloat16, builtins, complex_numbers, exchanges, memory, work_items)

@@ -14,7 +14,7 @@ from portagpu import cuda
 from portagpu.backends.opencl.plain import compile_and_launch
 from portagpu.bench.method.turns import Call
 from portagpu.runtime.execution.context import Context
-from portagpu.runtime.programs.launch import scalar_dtype
+from portagpu.runtime.programs.c_arguments import scalar_dtype
 
 _STEPS = 14  # seven lines of Python each
 _SIZE = 64

@@ -14,7 +14,7 @@ from portagpu.frontend.source.dependencies import Dependencies
 from portagpu.ir.program import GridShape, Program
 from portagpu.ir.types import ArgumentType
 from portagpu.package_stamp import is_of_package
-from portagpu.runtime.programs.launch import Extent
+from portagpu.runtime.programs.launch_shape import Extent
 from portagpu.types import Signature
 
 if TYPE_CHECKING:

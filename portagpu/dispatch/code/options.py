@@ -11,7 +11,7 @@ from typing import Any, SupportsIndex, TypedDict
 from portagpu import notices
 from portagpu.errors import PortaGPUWarning, SettingsError, UnknownOptionError, did_you_mean
 from portagpu.runtime.execution.context import Context
-from portagpu.runtime.programs.launch import Extent, extent
+from portagpu.runtime.programs.launch_shape import Extent, extent
 from portagpu.settings import checks_wanted
 
 _log = logging.getLogger(__name__)

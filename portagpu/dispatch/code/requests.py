@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from portagpu.device.capabilities import Capabilities
 from portagpu.ir.program import GridShape
 from portagpu.ir.types import ArgumentType
-from portagpu.runtime.programs.launch import Extent
+from portagpu.runtime.programs.launch_shape import Extent
 
 if TYPE_CHECKING:
     from portagpu.backends.backend import Backend

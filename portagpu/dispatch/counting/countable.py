@@ -12,7 +12,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.host_arguments import HostWork
-from portagpu.runtime.programs.launch import LaunchShape
+from portagpu.runtime.programs.launch_shape import LaunchShape
 
 
 class Countable(Protocol):

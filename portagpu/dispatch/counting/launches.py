@@ -18,11 +18,12 @@ from portagpu.passes.counts.work_counters import HEAD, ROWS
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context, context_of
-from portagpu.runtime.execution.stream import Stream, enqueuing
+from portagpu.runtime.execution.ordering import enqueuing
+from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.host_arguments import HostWork
 from portagpu.runtime.placement import place
 from portagpu.runtime.programs.kernel_exceptions import launch_checked
-from portagpu.runtime.programs.launch import LaunchShape, check_shape
+from portagpu.runtime.programs.launch_shape import LaunchShape, check_shape
 
 _ROW = 2  # numbers for an array in the table
 

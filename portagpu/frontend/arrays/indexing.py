@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from portagpu import dtypes
+from portagpu.device import DeviceType
 from portagpu.errors import KernelValueError, UnsupportedSyntaxError
 from portagpu.frontend.arrays.bounds import in_bounds
 from portagpu.frontend.core.convert import as_number, constant, describe, number_type
@@ -13,7 +14,7 @@ from portagpu.frontend.core.operators import ring
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, Value
 from portagpu.ir.nodes import Binary, BinaryOp, Cast, Constant, Expr, Index
-from portagpu.ir.types import Scalar
+from portagpu.ir.types import LONG, Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +67,18 @@ def subscript(ctx: FunctionState, value: Value, array: ArrayValue, axis: int) ->
         return ring(ctx, BinaryOp.ADD, to_index(ctx, extent), constant(ctx, index, ctx.program.index_type))
     expr = as_number(ctx, value)
     if dtypes.integer_range(kind.dtype)[0] == 0 if kind.dtype.is_integer else True:
-        return to_index(ctx, expr)
+        return Cast(expr, LONG, span=ctx.span) if _stays_wide(ctx, kind, array) else to_index(ctx, expr)
     return Index(to_index(ctx, expr), to_index(ctx, extent), ctx.program.index_type, span=ctx.span)
+
+
+def _stays_wide(ctx: FunctionState, kind: Scalar, array: ArrayValue) -> bool:
+    """Whether a subscript keeps its 64 bits though 32 would do.
+
+    On CPUs the address has 64 bits anyway, and compilers make no vectors of a loop whose counter is truncated: it might
+    wrap around.
+    """
+    side_by_side = len(array.strides) == 1 and isinstance(array.strides[0], Constant) and array.strides[0].value == 1
+    return kind.dtype.size == 8 and side_by_side and ctx.program.caps.device_type is DeviceType.CPU
 
 
 def normalise(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> tuple[Any, ...]:

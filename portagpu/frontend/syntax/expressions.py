@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 import ast
-import builtins
-import difflib
 from collections.abc import Callable
 from typing import Any
 
-from portagpu.dialect.names import Namespace
-from portagpu.errors import KernelNameError, UnsetVariableError, UnsupportedSyntaxError
+from portagpu.errors import UnsupportedSyntaxError
 from portagpu.frontend.arrays import subscripts
-from portagpu.frontend.arrays.attributes import (
-    array_attribute,
-    is_array_attribute,
-    tuple_item,
-    vector_item,
-    vector_lane,
-)
+from portagpu.frontend.arrays.attributes import tuple_item, vector_item
 from portagpu.frontend.arrays.indexing import SliceValue
 from portagpu.frontend.arrays.iteration_order import flat_item
-from portagpu.frontend.arrays.records import get_field
 from portagpu.frontend.arrays.slice_objects import as_item
 from portagpu.frontend.core import operators
 from portagpu.frontend.core.conditions import choose, hold, short_circuit
 from portagpu.frontend.core.convert import as_number, describe, number_type, truth
 from portagpu.frontend.core.optional import certain
-from portagpu.frontend.core.registry import NUMBER_METHODS, Call
-from portagpu.frontend.core.requests import ask_for_value_before
+from portagpu.frontend.core.registry import Call
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import (
     ArrayValue,
     Condition,
     Const,
-    MethodValue,
-    Missing,
     OptionalValue,
     PlacesValue,
     TupleValue,
@@ -42,17 +29,16 @@ from portagpu.frontend.core.values import (
     constants,
     is_expr,
 )
-from portagpu.frontend.operations import calls, original_words
+from portagpu.frontend.operations import calls
 from portagpu.frontend.operations.comparisons import compare
-from portagpu.frontend.operations.complex_numbers import array_part, number_part
-from portagpu.frontend.operations.environment import bind, captured, is_stable, tuple_items
+from portagpu.frontend.operations.environment import bind, is_stable, tuple_items
 from portagpu.frontend.syntax.local_functions import define
+from portagpu.frontend.syntax.names import attribute_value, name_value
 from portagpu.ir.analysis.uniform import WARP_OPERATIONS
 from portagpu.ir.names import is_own
 from portagpu.ir.nodes import Assign, Evaluate, LogicalOp, Operation, Stmt, Store, Var, VectorStore
-from portagpu.ir.types import BOOLEAN, Scalar, Vector
+from portagpu.ir.types import BOOLEAN, Vector
 from portagpu.ir.walk import has_effect, is_movable
-from portagpu.types.record_layout import Record
 
 
 def lower(ctx: FunctionState, node: ast.expr, optional: bool = False) -> Value:
@@ -176,92 +162,8 @@ def _formatted(ctx: FunctionState, node: ast.JoinedStr) -> Value:
     return Const("".join(str(p.value) for p in parts if isinstance(p, Const)))
 
 
-def _name(ctx: FunctionState, node: ast.Name) -> Value:
-    if node.id in ctx.env:
-        value = ctx.env[node.id]
-        if isinstance(value, Missing):
-            ctx.fail(value.message, hint=value.hint)
-        return value
-    if node.id in ctx.local_names:
-        ask_for_value_before(ctx, node.id)
-        error = ctx.error(
-            f"`{node.id}` is used before it has a value",
-            kind=UnsetVariableError,
-            hint=f"set `{node.id}` before the branch or loop that assigns it",
-        )
-        assert isinstance(error, UnsetVariableError)
-        error.name = node.id
-        raise error
-    found, value = ctx.source.lookup(node.id)
-    if not found:
-        known = [*ctx.env, *ctx.source.closure, *ctx.source.function.__globals__, *dir(builtins)]
-        close = difflib.get_close_matches(node.id, known, n=1)
-        ctx.fail(
-            f"the name `{node.id}` is not defined",
-            kind=KernelNameError,
-            hint=f"did you mean `{close[0]}`?"
-            if close
-            else "define it before the kernel is launched, or pass it as an argument",
-            notes=(original_words.undefined(node.id),),
-        )
-    if ctx.program.dependencies is not None:
-        ctx.program.dependencies.name(ctx.source.function, node.id, value)
-    return captured(ctx, value, node.id)
-
-
 def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
-    owner = lower(ctx, node.value)
-    if isinstance(owner, Const):
-        try:
-            value = getattr(owner.value, node.attr)
-        except Exception:
-            known = owner.value.members if isinstance(owner.value, Namespace) else dir(owner.value)
-            close = difflib.get_close_matches(node.attr, known, n=1)
-            hint = f"it has {', '.join(known)}" if isinstance(owner.value, Namespace) else None
-            raise ctx.error(
-                f"{describe(ctx, owner)} has no attribute `{node.attr}` that a kernel can use",
-                kind=KernelNameError,
-                hint=f"did you mean `{close[0]}`?" if close else hint,
-            ) from None
-        if ctx.program.dependencies is not None:
-            ctx.program.dependencies.attribute(owner.value, node.attr, value)
-        return captured(ctx, value, node.attr)
-    if isinstance(owner, ArrayValue):
-        if owner.record is not None or (isinstance(owner.element, Record) and not is_array_attribute(node.attr)):
-            return get_field(ctx, owner, node.attr)
-        if node.attr in ("real", "imag"):
-            return array_part(ctx, owner, node.attr)
-        return array_attribute(ctx, owner, node.attr, node)
-    kind = number_type(ctx, owner)
-    if isinstance(kind, Vector) and node.attr == "view":
-        return MethodValue(owner, node.attr)
-    if isinstance(kind, Vector):
-        return vector_lane(ctx, as_number(ctx, owner), kind, node.attr, node)
-    if isinstance(kind, Scalar):
-        if node.attr == "dtype":
-            return Const(kind.dtype.numpy)
-        if node.attr in ("real", "imag"):
-            return number_part(ctx, owner, node.attr)
-        if node.attr in NUMBER_METHODS:
-            return MethodValue(owner, node.attr)
-    if isinstance(owner, TupleValue):
-        if node.attr in owner.fields:
-            return owner.items[owner.fields.index(node.attr)]
-        if node.attr in ("count", "index"):
-            return MethodValue(owner, node.attr)
-    close = difflib.get_close_matches(node.attr, _attributes(owner, kind), n=1)
-    ctx.fail(
-        f"{describe(ctx, owner)} has no attribute `{node.attr}`",
-        kind=KernelNameError,
-        hint=f"did you mean `{close[0]}`?" if close else None,
-    )
-
-
-def _attributes(owner: Value, kind: object) -> list[str]:
-    """Attributes of a number or a tuple."""
-    if isinstance(kind, Scalar):
-        return ["dtype", "real", "imag", *NUMBER_METHODS]
-    return [*owner.fields, "count", "index"] if isinstance(owner, TupleValue) else []
+    return attribute_value(ctx, lower(ctx, node.value), node)
 
 
 def _binop(ctx: FunctionState, node: ast.BinOp) -> Value:
@@ -426,7 +328,7 @@ def _walrus(ctx: FunctionState, node: ast.NamedExpr) -> Value:
 _HANDLERS: dict[type[ast.AST], Callable[[FunctionState, Any], Value]] = {
     ast.Constant: _constant,
     ast.JoinedStr: _formatted,
-    ast.Name: _name,
+    ast.Name: name_value,
     ast.Attribute: _attribute,
     ast.BinOp: _binop,
     ast.UnaryOp: _unary,

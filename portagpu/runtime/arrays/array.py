@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from portagpu.backends.registry import foreign
-from portagpu.errors import ClosedError, DTypeError, NotContiguousError, ShapeError
-from portagpu.runtime.arrays import views
-from portagpu.runtime.arrays.checks import check_stream, check_target, check_writable, host_array, writable_view
-from portagpu.runtime.arrays.copies import copy_elements, copy_strided, download, upload
-from portagpu.runtime.arrays.facts import are_plain, facts_for, key_of, remember_view, with_facts
-from portagpu.runtime.arrays.foreign import is_foreign
-from portagpu.runtime.arrays.items import ArrayItems
+from portagpu.errors import ClosedError
+from portagpu.runtime.arrays.checks import check_stream, is_default
+from portagpu.runtime.arrays.facts import are_plain, facts_for, remember_view, with_facts
 from portagpu.runtime.arrays.layout import (
     address_of,
     alignment_of,
-    check_order,
     checked_dtype,
     checked_shape,
     checked_strides,
@@ -30,22 +25,25 @@ from portagpu.runtime.arrays.layout import (
     layout_of,
     strides_of,
 )
-from portagpu.runtime.arrays.methods import ArrayElements
-from portagpu.runtime.arrays.operators import ArrayOperators
-from portagpu.runtime.arrays.overlap import may_overlap, note_shown
-from portagpu.runtime.arrays.reduction_methods import ArrayReductions
+from portagpu.runtime.arrays.methods.copying import ArrayCopies
+from portagpu.runtime.arrays.methods.elements import ArrayElements
+from portagpu.runtime.arrays.methods.items import ArrayItems
+from portagpu.runtime.arrays.methods.operators import ArrayOperators
+from portagpu.runtime.arrays.methods.reductions import ArrayReductions
+from portagpu.runtime.arrays.methods.reshaping import ArrayReshaping
+from portagpu.runtime.arrays.overlap import note_shown
 from portagpu.runtime.execution.context import Context, context_of
 from portagpu.runtime.execution.cuda_members import ArrayNames
-from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.deferred import Deferred
-from portagpu.runtime.execution.recorder import between_streams
 from portagpu.runtime.execution.stream import Stream, as_stream
 
 _LARGE = 2**30  # elements; larger arrays need 64-bit subscripts
 allocations = itertools.count()
 
 
-class DeviceNDArray(ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, ArrayNames):
+class DeviceNDArray(
+    ArrayReshaping, ArrayCopies, ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, ArrayNames
+):
     """An n-dimensional array in the memory of one device.
 
     ``shape``, ``strides`` (bytes), ``dtype``, ``ndim``, ``size``, ``nbytes``, ``itemsize``, ``T`` are those of NumPy.
@@ -272,171 +270,9 @@ class DeviceNDArray(ArrayItems, ArrayElements, ArrayReductions, ArrayOperators, 
         made.base = self if self.base is None else self.base
         return made
 
-    def _view(self, key: Any) -> DeviceNDArray:
-        return self._seen(key_of(key), lambda shadow: views.indexed(shadow, key), moves=True)
-
-    def broadcast_to(self, shape: Any) -> DeviceNDArray:
-        """Read-only view of a broadcast shape. Raises `ShapeError`."""
-        return self._broadcast(shape, readonly=True)
-
-    def _broadcast(self, shape: Any, *, readonly: bool = False) -> DeviceNDArray:
-        asked = ("broadcast", shape) if are_plain(shape) else None
-        return self._seen(asked, lambda shadow: views.broadcast(shadow, shape), readonly=readonly)
-
-    def reshape(self, *newshape: Any, order: str = "C", copy: bool | None = None) -> DeviceNDArray:
-        """The elements in another shape: a view where there is one, else, or with ``copy``, a copy, as NumPy's.
-
-        Raises `ShapeError`, and `NotContiguousError` where ``copy`` is False and there is no view.
-        """
-        if copy:
-            return self._copied(order)._reshaped(newshape, order)
-        try:
-            return self._reshaped(newshape, order)
-        except NotContiguousError:
-            if copy is False:
-                raise
-            return self._copied(order)._reshaped(newshape, order)
-
-    def _reshaped(self, newshape: tuple[Any, ...], order: str) -> DeviceNDArray:
-        shape = newshape[0] if len(newshape) == 1 and type(newshape[0]) is tuple else newshape
-        asked = ("reshape", shape, order) if are_plain(shape) and type(order) is str else None
-        return self._seen(asked, lambda shadow: views.reshaped(shadow, newshape, order))
-
-    def _copied(self, order: str) -> DeviceNDArray:
-        """A copy whose elements in an order lie side by side."""
-        return self.copy(("F" if self.is_f_contiguous() else "C") if order == "A" else order)
-
-    def ravel(self, order: str = "C", stream: Stream | int = 0) -> DeviceNDArray:
-        """The elements with one axis: a view where they lie side by side in the order ("C", "F", "A"), else a copy."""
-        if order == "A":
-            order = "F" if self.is_f_contiguous() and not self.is_c_contiguous() else "C"
-        check_order(order)
-        source = self._on(stream)
-        if not (self.is_f_contiguous() if order == "F" else self.is_c_contiguous()):
-            source = source.copy(order)
-        return source._reshaped((self.size,), order)
-
-    def transpose(self, *order: Any, axes: Any = None) -> DeviceNDArray:
-        """View with permuted axes: ``transpose(1, 0)``, ``transpose((1, 0))`` or ``transpose(axes=(1, 0))``."""
-        if axes is not None and order:
-            raise ShapeError("transpose takes the axes once", hint="write transpose(axes=(1, 0)) or transpose(1, 0)")
-        given = order if axes is None else (axes,)
-        if len(given) == 1 and given[0] is None:
-            given = ()
-        named = given[0] if len(given) == 1 and type(given[0]) is tuple else given
-        asked = ("transpose", named, len(given) == 0) if are_plain(named) else None
-        return self._seen(asked, lambda shadow: views.transposed(shadow, given))
-
-    def squeeze(self, axis: Any = None, stream: Stream | int = 0) -> DeviceNDArray:
-        """View without axes of length one, or without those named. Raises `ShapeError` for a longer one."""
-        asked = ("squeeze", axis) if axis is None or type(axis) is int or are_plain(axis) else None
-        return self._on(stream)._seen(asked, lambda shadow: views.squeezed(shadow, axis))
-
-    def _on(self, stream: Stream | int) -> DeviceNDArray:
-        return self if _is_default(stream) else self.bind(stream)
-
-    def view(self, dtype: Any) -> DeviceNDArray:
-        """View of the same bytes as another dtype. Raises `DTypeError`, or `ShapeError` where the bytes do not fit."""
-        kind = checked_dtype(dtype)
-        return self._seen(("view", kind) if kind.names is None else None, lambda shadow: views.viewed(shadow, kind))
-
-    def split(self, section: int, stream: Stream | int = 0) -> Iterator[DeviceNDArray]:
-        """Views of ``section`` elements each of a 1-D array, the last perhaps shorter. Raises `ShapeError`."""
-        source = self._on(stream)
-        return (source._view(piece) for piece in views.pieces(self._shadow(), section))
-
-    # copies ---------------------------------------------------------------------------------------------------------
-
-    def copy(self, order: str = "C") -> DeviceNDArray:
-        """A contiguous copy on the device: in order "C", "F", or that in which the elements lie ("A", "K")."""
-        if order in ("A", "K"):
-            order = "F" if self.is_f_contiguous() and not self.is_c_contiguous() else "C"
-        return self._contiguous(self.stream or current_stream(self.context), order)
-
-    def _contiguous(self, stream: Stream, order: str = "C") -> DeviceNDArray:
-        result = device_array(self.shape, self.dtype, order=order, context=self.context)
-        copy_strided(self, result, stream)
-        return result
-
-    def _constant(self, host: np.ndarray[Any, Any]) -> DeviceNDArray:
-        """A host array's elements in new memory of this array's context; made beside a graph that is recorded."""
-        made = device_array(host.shape, host.dtype, context=self.context)
-        with between_streams():
-            made.copy_to_device(host)
-        return made
-
-    def copy_to_host(self, ary: np.ndarray[Any, Any] | None = None, stream: Stream | int = 0) -> np.ndarray[Any, Any]:
-        """Copy to a host array (a new one unless given) and return it: NumPy's, or one that shows its memory by DLPack.
-
-        With a stream other than 0 the copy is asynchronous: synchronise the stream before reading. (A copy to an array
-        of another order waits.)
-        Raises `ShapeError` or `DTypeError` where ``ary`` does not fit.
-        """
-        where = self._stream(stream)
-        given: np.ndarray[Any, Any]
-        if ary is None:
-            ary = given = np.empty(self._shape, self._dtype, order="F" if self.layout == "F" else "C")
-            if self.layout != "A":
-                if self.size:
-                    download(self, given.reshape(-1, order="A"), where, blocking=_is_default(stream))
-                return given
-        else:
-            theirs, ary = ary, writable_view(ary)
-            given = theirs if is_foreign(theirs) else ary
-            check_target(ary, self.shape, self.dtype)
-        if self.size == 0:
-            return given
-        source = self if self.layout != "A" else self._contiguous(where)
-        same = (
-            source.strides == ary.strides
-            or (ary.flags.c_contiguous and source.is_c_contiguous())
-            or (ary.flags.f_contiguous and source.is_f_contiguous())
-        )
-        target = ary if same else np.empty(source.shape, source.dtype, order="F" if source.layout == "F" else "C")
-        flat = target.reshape(-1, order="A" if target.flags.c_contiguous or target.flags.f_contiguous else "C")
-        download(source, flat, where, blocking=_is_default(stream) or not same)
-        if not same:
-            ary[...] = target
-        return given
-
-    def copy_to_device(self, ary: Any, stream: Stream | int = 0) -> None:
-        """Copy a host or device array of the same shape and dtype into this one; another device's through the host.
-
-        With a stream other than 0 the copy is asynchronous: synchronise the stream before changing ``ary``.
-        """
-        where = self._stream(stream)
-        check_writable(self)
-        if isinstance(ary, DeviceNDArray):
-            if ary.dtype != self.dtype:
-                raise DTypeError(f"cannot copy {ary.dtype} to {self.dtype}")
-            if may_overlap((ary, self)):  # drivers refuse copies that overlap
-                ary = ary._contiguous(where)
-            copy_elements(ary._broadcast(self.shape), self, where)
-            return
-        host = host_array(ary)
-        if host.dtype != self.dtype:
-            raise DTypeError(f"cannot copy {host.dtype} to {self.dtype}", hint=f"use ary.astype(np.{self.dtype})")
-        if host.shape != self.shape:
-            raise ShapeError(f"cannot copy shape {host.shape} to shape {self.shape}")
-        if self.size == 0:
-            return
-        target: DeviceNDArray
-        order: Literal["C", "F"]
-        if self.is_c_contiguous():
-            target, order = self, "C"
-        elif self.is_f_contiguous():
-            target, order = self, "F"
-        else:
-            target, order = device_array(self.shape, self.dtype, context=self.context), "C"
-        source = np.asarray(host, order=order)
-        upload(target, source.reshape(-1, order=order), where, blocking=_is_default(stream))
-        if target is not self:
-            copy_strided(target, self, where)
-
-    def _stream(self, stream: Stream | int) -> Stream:
-        if _is_default(stream) and self.stream:
-            return self.stream
-        return as_stream(stream, self.context)
+    def _empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], order: str = "C") -> DeviceNDArray:
+        """New memory of this array's context."""
+        return device_array(shape, dtype, order=order, context=self.context)
 
     # exchange -------------------------------------------------------------------------------------------------------
 
@@ -482,10 +318,6 @@ class DeviceRecord(DeviceNDArray):
         return f"<DeviceRecord {self.dtype} on {self.context.device.name}>"
 
 
-def _is_default(stream: Any) -> bool:
-    return stream is None or (isinstance(stream, int) and stream == 0)
-
-
 def device_array(
     shape: Any,
     dtype: Any = np.float64,
@@ -502,7 +334,7 @@ def device_array(
     """
     where = context or context_of(stream)
     kind = dtype if isinstance(dtype, np.dtype) else checked_dtype(dtype)
-    is_usual = strides is None and order == "C" and _is_default(stream)
+    is_usual = strides is None and order == "C" and is_default(stream)
     if is_usual:
         lookup = (shape,) if type(shape) is int else shape
         if are_plain(lookup) and (facts := where.array_facts.get((lookup, kind))) is not None:
@@ -516,7 +348,7 @@ def device_array(
         facts_for(DeviceNDArray, where, extents, kind)  # for the next
     steps = strides_of(extents, kind, order) if strides is None else checked_strides(extents, strides)
     check_stream(stream, where)
-    own = None if _is_default(stream) else as_stream(stream, where)
+    own = None if is_default(stream) else as_stream(stream, where)
     nbytes, offset = extent_of(extents, steps, kind.itemsize)
     buffer = where.allocate(nbytes)
     made = DeviceNDArray if extents or not kind.names else DeviceRecord

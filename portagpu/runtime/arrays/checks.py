@@ -14,6 +14,11 @@ from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import as_stream
 
 
+def is_default(stream: Any) -> bool:
+    """Whether no stream is named: 0 or None."""
+    return stream is None or (isinstance(stream, int) and stream == 0)
+
+
 def check_stream(stream: Any, context: Context) -> None:
     """Raise `ArgumentTypeError` for what is no stream, without wrapping queues."""
     if not isinstance(stream, foreign.queues):

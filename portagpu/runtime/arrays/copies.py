@@ -15,8 +15,9 @@ from portagpu.backends.registry import foreign
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.arrays.staged_copies import pays, staging
 from portagpu.runtime.arrays.view import CopiedView, View
+from portagpu.runtime.execution.ordering import enqueuing
 from portagpu.runtime.execution.recorder import Copy, active
-from portagpu.runtime.execution.stream import Stream, enqueuing
+from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.programs.build import build
 
 Copier = Callable[[Any, Any, Any], Any]

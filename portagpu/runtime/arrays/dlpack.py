@@ -12,7 +12,7 @@ from portagpu.dtypes import BFLOAT16
 from portagpu.errors import MemoryNotSharedError
 from portagpu.runtime.arrays.overlap import note_export, note_shown
 from portagpu.runtime.arrays.view import View
-from portagpu.runtime.execution.stream import enqueuing
+from portagpu.runtime.execution.ordering import enqueuing
 
 CPU = (1, 0)  # DLPack's device
 _NO_ORDER = -1  # a stream of a consumer that waits for nothing

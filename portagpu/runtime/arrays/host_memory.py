@@ -19,8 +19,9 @@ from portagpu.runtime.arrays.layout import checked_dtype, checked_shape, checked
 from portagpu.runtime.arrays.overlap import host_key
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.errors import translate_errors
+from portagpu.runtime.execution.ordering import enqueuing
 from portagpu.runtime.execution.recorder import active
-from portagpu.runtime.execution.stream import Stream, enqueuing
+from portagpu.runtime.execution.stream import Stream
 
 _ALIGNMENT = 128  # bytes, the largest CL_DEVICE_MEM_BASE_ADDR_ALIGN of devices that share host memory
 SMALL = 4096  # bytes; below, a copy is as cheap as a wrapper

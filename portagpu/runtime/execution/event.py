@@ -9,9 +9,10 @@ from typing import Any, NoReturn
 from portagpu.backends.handles import Completion
 from portagpu.errors import ArgumentTypeError, ClosedError
 from portagpu.runtime.execution.errors import translate_errors
+from portagpu.runtime.execution.ordering import StreamContext, enqueuing
 from portagpu.runtime.execution.printf_flush import flush_output
 from portagpu.runtime.execution.recorder import between_streams
-from portagpu.runtime.execution.stream import Stream, StreamContext, as_stream, enqueuing
+from portagpu.runtime.execution.stream import Stream, as_stream
 
 
 class Event:

@@ -11,7 +11,8 @@ import numpy as np
 
 from portagpu.ir.program import FAULT_VALUES, MAX_FAULT_VALUES, KernelException, Recorded
 from portagpu.runtime.execution.recorder import active
-from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape
+from portagpu.runtime.programs.launch import CompiledKernel
+from portagpu.runtime.programs.launch_shape import LaunchShape
 from portagpu.source import Span
 
 _WORDS = FAULT_VALUES + MAX_FAULT_VALUES

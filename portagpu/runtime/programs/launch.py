@@ -1,180 +1,31 @@
-"""Launch of a generated kernel: configuration checks, build, binding of arguments, enqueueing."""
+"""Launch of a generated kernel: build, check of its own limits, binding of arguments, enqueueing."""
 
 from __future__ import annotations
 
 import itertools
-import math
-import re
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from portagpu.backends.handles import KernelObject
-from portagpu.backends.launches import LaunchSizes
 from portagpu.backends.source import KernelSource
-from portagpu.device.capabilities import Capabilities
-from portagpu.dtypes import BOOL
-from portagpu.errors import BuildError, LaunchConfigError, LaunchConfigTypeError
-from portagpu.ir.program import GridShape, Parameter, ParameterRole
-from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, element_size
+from portagpu.errors import BuildError, LaunchConfigError
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.errors import translate_errors
 from portagpu.runtime.execution.recorder import Launch, active
 from portagpu.runtime.execution.weak_registry import of_threads
 from portagpu.runtime.programs.build import build
+from portagpu.runtime.programs.build_errors import locate
+from portagpu.runtime.programs.c_arguments import argument_extractor, scalar_dtype
 from portagpu.runtime.programs.hang_watch import watch
+from portagpu.runtime.programs.launch_shape import LaunchShape, shown
 
-if TYPE_CHECKING:
-    from portagpu.backends.backend import Backend
-
-Extent = tuple[int, int, int]
 Tokens = tuple[Any, ...]
 
 _keys = itertools.count()
-_MAX_AXIS = 2**63 - 1  # thread indices are signed
-_MAX_TOTAL = 2**64 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchShape:
-    """Grid (in blocks), block (in threads) and dynamic shared memory (in bytes) of a launch, ready for the driver.
-
-    The grid that code is compiled for, where that depends on it, is a `portagpu.ir.program.GridShape`.
-    """
-
-    grid: Extent
-    block: Extent
-    shared: int
-    sizes: LaunchSizes = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Threads of the launch and of a block for the driver: computed once, used by each launch."""
-        ndim = self.ndim
-        object.__setattr__(self, "sizes", LaunchSizes(self.totals[:ndim], self.block[:ndim]))
-
-    def fused(self, grid: GridShape | None) -> LaunchShape:
-        """What the driver launches: the same, or the one work-group that the whole grid became."""
-        if grid is None:
-            return self
-        return LaunchShape((1, 1, 1), (grid.blocks * grid.threads, 1, 1), self.shared)
-
-    @property
-    def ndim(self) -> int:
-        """Dimensions that the driver must know about."""
-        return 3 if self.grid[2] * self.block[2] > 1 else 2 if self.grid[1] * self.block[1] > 1 else 1
-
-    @property
-    def threads(self) -> int:
-        """Threads of a block."""
-        return self.block[0] * self.block[1] * self.block[2]
-
-    @property
-    def totals(self) -> Extent:
-        """Threads along each axis."""
-        (gx, gy, gz), (bx, by, bz) = self.grid, self.block
-        return gx * bx, gy * by, gz * bz
-
-    @property
-    def is_large(self) -> bool:
-        """Whether a global thread index could exceed what 32-bit subscripts hold."""
-        return any(total >= 2**30 for total in self.totals)
-
-
 _BLOCKS_OF_A_UNIT = 16  # every GPU with inline PTX keeps at least as many small blocks on a compute unit
-
-
-_INTS = "give an int or a tuple of 1 to 3 ints, each at least 1"
-
-
-def extent(value: Any, what: str, hint: str | None = None) -> Extent:
-    """``value`` as three positive integers. Raises `LaunchConfigError` with the hint, or with one for launches."""
-    items: Sequence[Any] = value if isinstance(value, tuple | list) else (value,)
-    if not 1 <= len(items) <= 3:
-        raise LaunchConfigError(
-            f"{what} must be a sequence of 1, 2 or 3 integers, got {list(items)}",
-            hint=hint or _INTS,
-        )
-    numbers = []
-    for item in items:
-        if isinstance(item, bool) or not isinstance(item, int | np.integer):
-            advice = (
-                "use integer division: (n + block - 1) // block" if isinstance(item, float | np.floating) else _INTS
-            )
-            raise LaunchConfigTypeError(
-                f"{what} must be a sequence of integers, got {list(items)}", hint=hint or advice
-            )
-        if item <= 0:
-            raise LaunchConfigError(
-                f"{what} is {value!r}: every extent must be at least 1",
-                hint=hint or ("skip the launch when there is nothing to do" if item == 0 else _INTS),
-            )
-        numbers.append(int(item))
-    x, y, z = (*numbers, 1, 1)[:3]
-    return x, y, z
-
-
-_SMALLER = "make the blocks larger and the grid smaller, or let each thread do more (a grid-stride loop)"
-
-
-def check_grid(shape: LaunchShape) -> None:
-    """Raise `LaunchConfigError` for more threads than can be counted."""
-    for axis, total in enumerate(shape.totals):
-        if total > _MAX_AXIS:
-            raise LaunchConfigError(
-                f"grid {_show(shape.grid)} with blocks of {_show(shape.block)} has {total} threads along"
-                f" {'xyz'[axis]}; at most {_MAX_AXIS} can be counted",
-                hint="make the grid smaller and let each thread do more (a grid-stride loop)",
-            )
-    x, y, z = shape.totals
-    if x * y * z > _MAX_TOTAL:
-        raise LaunchConfigError(
-            f"grid {_show(shape.grid)} with blocks of {_show(shape.block)} has {x * y * z} threads;"
-            f" at most {_MAX_TOTAL} can be counted",
-            hint="make the grid smaller and let each thread do more (a grid-stride loop)",
-        )
-
-
-def check_shape(shape: LaunchShape, caps: Capabilities, device: str) -> None:
-    """Raise `LaunchConfigError` for a block or a grid that the device cannot run."""
-    blocks = shape.grid[0] * shape.grid[1] * shape.grid[2]
-    if blocks > caps.max_blocks:
-        raise LaunchConfigError(
-            f"a grid of {_show(shape.grid)} has {blocks} blocks; {device} runs at most {caps.max_blocks}", hint=_SMALLER
-        )
-    for axis, extent_of_grid in enumerate(shape.grid):
-        most = min(caps.max_blocks_of_axis, caps.max_blocks_of_later_axes) if axis else caps.max_blocks_of_axis
-        if extent_of_grid > most:
-            raise LaunchConfigError(
-                f"the grid's {'xyz'[axis]} extent is {extent_of_grid} blocks; {device} numbers at most {most}",
-                hint=_SMALLER,
-            )
-    check_block(shape.block, caps, device)
-
-
-def check_block(block: Extent, caps: Capabilities, device: str) -> None:
-    """Raise `LaunchConfigError` for a block that the device cannot run, whatever the kernel is."""
-    threads = math.prod(block)
-    if threads > caps.largest_block:
-        raise LaunchConfigError(
-            f"a block of {_show(block)} has {threads} threads; {device} runs at most {caps.largest_block}",
-            hint="make the block smaller and the grid larger",
-        )
-    for axis, (wanted, limit) in enumerate(zip(block, caps.max_work_item_sizes, strict=True)):
-        if wanted > limit:
-            raise LaunchConfigError(
-                f"the block's {'xyz'[axis]} extent is {wanted}; {device} allows {limit}", hint="make the block smaller"
-            )
-
-
-def _show(values: Extent) -> str:
-    return "x".join(map(str, values))
-
-
 _BOUND = 4  # kernel objects of a thread that keep their arguments: programs launch in turns, with buffers in turns
 
 
@@ -207,7 +58,7 @@ class CompiledKernel:
             self._program = build(context, kernel_source.source, options)
         except BuildError as error:
             raise locate(error, kernel_source, context.backend) from error
-        self.extract = _extractor(kernel_source, context)
+        self.extract = argument_extractor(kernel_source, context)
         driver = context.driver
         # what waits for other threads is watched
         self.enqueue = driver.enqueue if kernel_source.waits is None else driver.enqueue_with_event
@@ -261,13 +112,13 @@ class CompiledKernel:
         fixed = self.kernel_source.block_dim
         if fixed is not None and fixed != shape.block and self.kernel_source.fused is None:
             raise LaunchConfigError(
-                f"the kernel was made for blocks of {_show(fixed)}, not {_show(shape.block)}",
+                f"the kernel was made for blocks of {shown(fixed)}, not {shown(shape.block)}",
                 hint=f"launch it with block {fixed}, or change block_dim= in its @cuda.jit",
             )
         emulated = self.kernel_source.max_threads
         if emulated is not None and shape.threads > emulated:
             raise LaunchConfigError(
-                f"a block of {_show(shape.block)} has {shape.threads} threads; with warp operations it has at most"
+                f"a block of {shown(shape.block)} has {shape.threads} threads; with warp operations it has at most"
                 f" {emulated} on {self.context.device.name}, as on CUDA devices",
                 hint="make the block smaller and the grid larger",
             )
@@ -276,7 +127,7 @@ class CompiledKernel:
         # of a kernel that was made for its block, one driver still tells what it allows to others
         if shape.threads > self.max_threads and fixed != shape.block:
             raise LaunchConfigError(
-                f"a block of {_show(shape.block)} has {shape.threads} threads; this kernel runs with at most"
+                f"a block of {shown(shape.block)} has {shape.threads} threads; this kernel runs with at most"
                 f" {self.max_threads} on {self.context.device.name} (it needs many registers)",
                 hint="make the block smaller, or give @cuda.jit(block_dim=...) so that the compiler limits registers",
             )
@@ -306,7 +157,7 @@ class CompiledKernel:
         cluster = self.kernel_source.cluster
         if cluster is not None and any(blocks % size for blocks, size in zip(shape.grid, cluster, strict=True)):
             raise LaunchConfigError(
-                f"the grid {_show(shape.grid)} is no multiple of the kernel's cluster of {_show(cluster)} blocks",
+                f"the grid {shown(shape.grid)} is no multiple of the kernel's cluster of {shown(cluster)} blocks",
                 hint="round the grid up, and let blocks that have nothing to do come to the cluster's barriers, too",
             )
 
@@ -378,104 +229,3 @@ class CompiledKernel:
             local.free.append(kernel)
         else:
             local.bound[tokens] = kernel
-
-
-def scalar_dtype(parameter: Parameter) -> Any:
-    """The dtype of a number's C parameter; None for memory."""
-    if isinstance(parameter.type, Pointer):
-        return None
-    assert isinstance(parameter.type, Scalar)
-    return np.dtype(parameter.type.dtype.name if parameter.type.dtype is not BOOL else "uint8")
-
-
-def _extractor(kernel_source: KernelSource, context: Context) -> Callable[..., tuple[Any, ...]]:
-    """A function from kernel arguments to C arguments, as Python code: it runs at each launch."""
-    body, names = c_arguments(kernel_source.parameters, context)
-    if kernel_source.fused is not None:  # one part for each block
-        blocks, unit = kernel_source.fused.blocks, element_size(DYNAMIC_SHARED.element)
-        local = context.driver.local_memory
-        names["local"] = lambda n: local(blocks * unit * max(1, -(-n // unit)))
-    made: Callable[..., tuple[Any, ...]] = eval(
-        compile(f"lambda args, shared, record=None, counts=(): ({body})", "<portagpu launch>", "eval"), names
-    )
-    return made
-
-
-def c_arguments(
-    parameters: tuple[Parameter, ...], context: Context, *, planned: bool = False
-) -> tuple[str, dict[str, Any]]:
-    """Python text of a tuple of the C arguments, and the names that it uses beside ``args`` and ``shared``.
-
-    The text is made of integers and fixed attribute names only; device arrays' attributes are read without properties.
-    Where a launch is ``planned``, the arguments are the variables ``a0``, ``a1`` ..., the items of a tuple ``a1_0``,
-    ``a1_1`` ...
-    """
-    parts = []
-    for p in parameters:
-        path = "".join(f"[{int(i)}]" for i in p.path)
-        value = "a" + "_".join(str(int(i)) for i in p.path) if planned and p.path else f"args{path}"
-        unit = str(int(p.unit)) if p.unit else f"{value}.itemsize"
-        match p.role:
-            case ParameterRole.POINTER:
-                parts.append(f"({value}.base is None and {value}._buffer or {value}.buffer)")
-            case ParameterRole.SHAPE:
-                parts.append(f"{value}._shape[{int(p.axis)}]")
-            case ParameterRole.STRIDE:
-                parts.append(f"{value}._strides[{int(p.axis)}] // {unit}")
-            case ParameterRole.OFFSET:
-                parts.append(f"{value}.offset // {unit}")
-            case ParameterRole.SCALAR:
-                parts.append(value)
-            case ParameterRole.DYNAMIC_SHARED:
-                parts.append("local(shared)" if isinstance(p.type, Pointer) else "shared")
-            case ParameterRole.FAULT:
-                parts.append("record")
-            case ParameterRole.GRID_CELLS:
-                parts.append("cells()")
-            case ParameterRole.COUNTS:
-                parts.append(f"counts[{int(p.axis)}]")
-            case ParameterRole.SHARED:
-                raise AssertionError("kernels have no shared parameters")
-
-    local, memory_of = context.driver.local_memory, context.driver.memory_of
-
-    def cells() -> Any:  # new ones for each launch: launches on two streams may overlap
-        return memory_of(np.zeros(1, np.uint32))
-
-    return "".join(f"{part}, " for part in parts), {"local": lambda n: local(max(n, 16)), "cells": cells}
-
-
-_LINE = re.compile(r"(?:^|[:\s(])(\d+):(\d+):? (?:fatal )?error: (.*)")
-
-
-def _died(error: BuildError, kernel_source: KernelSource) -> BuildError:
-    result = BuildError(
-        f"{str(error).splitlines()[0]} (kernel {kernel_source.name})",
-        span=next((span for span in kernel_source.lines if span is not None), None),
-        hint="this is a fault of the driver: another device or version of it may compile the kernel (`portagpu devices`"
-        ", PORTAGPU_DEVICE), or another form of its loops, such as a flag in place of a break out of several",
-    )
-    result.log, result.died, result.opencl_source = error.log, error.died, error.opencl_source
-    return result
-
-
-def locate(error: BuildError, kernel_source: KernelSource, backend: Backend) -> BuildError:
-    """The compiler's complaint with the Python line that it is about."""
-    if error.died:
-        return _died(error, kernel_source)
-    message, span = f"the {backend.title} compiler refused the kernel", None
-    for line in error.log.splitlines():
-        found = _LINE.search(line)
-        if found:
-            span = kernel_source.span_of(int(found.group(1)))
-            message = f"{message}: {found.group(3).strip()}"
-            break
-    result = BuildError(
-        message,
-        span=span,
-        hint=f"kernel.{backend.language.inspection}() shows the {backend.language.title}; if the Python code is right,"
-        " please report this as a bug",
-        notes=[line for line in error.log.splitlines() if line.strip()][:6],
-    )
-    result.log, result.opencl_source = error.log, error.opencl_source
-    return result

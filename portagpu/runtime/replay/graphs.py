@@ -20,8 +20,9 @@ from typing import Any, NoReturn
 from portagpu.errors import ClosedError, GraphError
 from portagpu.notices import users_frame
 from portagpu.runtime.execution.context import Context, current_context
+from portagpu.runtime.execution.ordering import enqueuing
 from portagpu.runtime.execution.recorder import Copy, Launch, Recorder, active
-from portagpu.runtime.execution.stream import Stream, as_stream, enqueuing
+from portagpu.runtime.execution.stream import Stream, as_stream
 from portagpu.runtime.replay.replay import Replay
 from portagpu.source import Span, line_span
 

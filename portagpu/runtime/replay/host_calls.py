@@ -19,7 +19,7 @@ from portagpu.device.capabilities import DeviceType
 from portagpu.runtime.arrays.host_memory import Span, host_buffer, joined_spans, rounded_span
 from portagpu.runtime.arrays.layout import extent_of
 from portagpu.runtime.execution.context import Context
-from portagpu.runtime.execution.stream import enqueuing
+from portagpu.runtime.execution.ordering import enqueuing
 from portagpu.runtime.replay.replay import Replay
 
 _MOST = 256  # buffers that a thread keeps in a context, and calls

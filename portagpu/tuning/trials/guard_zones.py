@@ -12,7 +12,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.creation import order_of
 from portagpu.runtime.arrays.layout import strides_of
 from portagpu.runtime.execution.context import Context
-from portagpu.runtime.execution.stream import enqueuing
+from portagpu.runtime.execution.ordering import enqueuing
 
 _PATTERN = 0xA5
 _ZONE = 1 << 16  # bytes on each side; a row or two of the usual arrays

@@ -1,4 +1,4 @@
-"""NumPy's statistics that the standard does not have: averages, variances without NaN, covariances."""
+"""NumPy's statistics that the standard does not have: averages, covariances."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import numpy as np
 
 from portagpu.errors import ShapeError
 from portagpu.expressions.apply import apply
-from portagpu.expressions.reductions.masked import masked_variance
 from portagpu.primitives.gathers.gathering import normal_axis
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.layout import checked_dtype
 from portagpu.runtime.arrays.numpy_dispatch import call, register
 from portagpu.xp import creation, statistics
-from portagpu.xp.conversion import array_of, context_of_any, into
+from portagpu.xp.conversion import array_of, context_of_any
 from portagpu.xp.manipulation import concat
 
 
@@ -41,36 +40,6 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
 
 
 register("average", _average, frozenset({"axis", "weights", "returned", "keepdims"}))
-
-
-def _nanvar(name: str) -> Any:
-    def function(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        ddof: float = 0,
-        keepdims: bool = False,
-        *,
-        where: Any = True,
-        mean: Any = None,
-        correction: float | None = None,
-    ) -> Any:
-        x = array_of(a)
-        there = where
-        if x.dtype.kind in "fc":
-            present = apply(np.logical_not, apply(np.isnan, x))
-            there = present if where is True else apply(np.logical_and, present, where)
-        freedom = ddof if correction is None else correction
-        found = masked_variance(x, there, axis, dtype, correction=freedom, keepdims=keepdims, mean=mean)
-        return into(apply(np.sqrt, found) if name == "nanstd" else found, out)
-
-    return function
-
-
-_OF_VARIANCES = frozenset({"axis", "dtype", "out", "ddof", "keepdims", "where", "mean", "correction"})
-for _name in ("nanvar", "nanstd"):
-    register(_name, _nanvar(_name), _OF_VARIANCES)
 
 
 def _cov(

@@ -11,7 +11,6 @@ from portagpu.expressions.apply import apply, put_off, taken
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import operation
 from portagpu.expressions.reductions import accumulations, functions
-from portagpu.expressions.reductions.masked import masked_variance
 from portagpu.runtime.arrays.numpy_dispatch import register
 from portagpu.ufuncs.operands import array_of
 
@@ -56,29 +55,6 @@ def _reduce(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: 
 
 def _mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **more: Any) -> Any:
     return functions.mean(a, axis, dtype, out, keepdims=keepdims, **more)
-
-
-def _variance(name: str) -> Any:
-    def function(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        ddof: float = 0,
-        keepdims: Any = False,
-        *,
-        where: Any = True,
-        mean: Any = None,
-        correction: float | None = None,
-    ) -> Any:
-        count = ddof if correction is None else correction
-        if where is not True or mean is not None:
-            found = masked_variance(a, where, axis, dtype, correction=count, keepdims=keepdims, mean=mean)
-            found = apply(np.sqrt, found) if name == "std" else found
-            return functions.finished(found, found, (), keepdims=False, out=out)
-        return functions.variance(a, axis, dtype, out, correction=count, keepdims=keepdims, root=name == "std")
-
-    return function
 
 
 def _place(name: str) -> Any:
@@ -136,10 +112,6 @@ def _nanmean(
 
 register("ufunc.reduce", _reduce, _REDUCING)
 register("mean", _mean, frozenset({"axis", "dtype", "out", "keepdims", "where"}))
-for _name in ("var", "std"):
-    register(
-        _name, _variance(_name), frozenset({"axis", "dtype", "out", "ddof", "keepdims", "where", "mean", "correction"})
-    )
 for _name in ("argmax", "argmin"):
     register(_name, _place(_name), frozenset({"axis", "out", "keepdims"}))
 register("count_nonzero", _count_nonzero, frozenset({"axis", "keepdims"}))

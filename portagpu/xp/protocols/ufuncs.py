@@ -23,6 +23,7 @@ from portagpu.xp.protocols import linalg as linalg
 from portagpu.xp.protocols import names as names
 from portagpu.xp.protocols import reductions as reductions
 from portagpu.xp.protocols import sorting as sorting
+from portagpu.xp.protocols import variances as variances
 
 _KEYWORDS = frozenset({"out", "where", "dtype", "casting"})
 _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")

@@ -15,7 +15,7 @@ from portagpu.errors import PortaGPUPerformanceWarning
 from portagpu.ir.analysis.memory_access import findings
 from portagpu.runtime.execution.context import current_context
 from portagpu.runtime.performance_warnings import advise
-from portagpu.runtime.programs.launch import LaunchShape
+from portagpu.runtime.programs.launch_shape import LaunchShape
 
 matrix = np.zeros((64, 64), np.float32)
 vector = np.zeros(64, np.float32)

@@ -11,7 +11,7 @@ from gates import closed_gate
 from small_kernels import double, increment
 
 from portagpu import cuda, errors
-from portagpu.runtime.execution.stream import enqueuing
+from portagpu.runtime.execution.ordering import enqueuing
 
 pytestmark = pytest.mark.one_device
 

@@ -22,7 +22,8 @@ from portagpu.dispatch.launch_plans import Plan
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution import timeline as tail_module
 from portagpu.runtime.execution.context import Context
-from portagpu.runtime.execution.stream import Stream, enqueuing
+from portagpu.runtime.execution.ordering import enqueuing
+from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.execution.timeline import Timeline, marker
 
 pytestmark = pytest.mark.one_device

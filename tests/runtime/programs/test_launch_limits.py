@@ -14,7 +14,8 @@ from portagpu import cuda, errors
 from portagpu.device import DeviceType
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
-from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape, check_shape
+from portagpu.runtime.programs.launch import CompiledKernel
+from portagpu.runtime.programs.launch_shape import LaunchShape, check_shape
 
 
 @cuda.jit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from portagpu.backends.c_family.atomic_places import AtomicPlace, atomic_place
 from portagpu.backends.c_family.c_types import SPACE_WORDS, c_type
-from portagpu.backends.c_family.negations import hides, negated
+from portagpu.backends.c_family.numbers.negations import hides, negated
 from portagpu.backends.c_family.precedence import EQUALITY, LOWEST, POSTFIX, UNARY
 from portagpu.backends.c_family.registry import Lowered, Printing, argument_text
 from portagpu.backends.sycl.codegen.table import SYCL

@@ -12,7 +12,7 @@ Scheme: K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix Multiplica
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
-# ruff: noqa: ANN001, ANN201, ANN202
+# ruff: noqa: ANN001, ANN201
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.gemm.kernels.epilogue import multiply_add, store_element, store_vector
+from portagpu.blas.gemm.variants.block.packing_kernels import copy_tiles, pack_panel
+from portagpu.blas.gemm.variants.block.triangles import WHOLE, is_beyond, is_inside, panels_of_triangle, terms_of_panel
 
 _ONE = (1, 1, 1)
-_ROWS_AHEAD = 8  # that packing asks for
-_LINES_AHEAD = 4
 
 
 class Block(NamedTuple):
@@ -42,10 +42,6 @@ class Block(NamedTuple):
     group_n: Any
     rows: Any
     packs: Any
-
-
-WHOLE, LOWER, UPPER = range(3)
-"""What of c is computed, and written: all of it, or one triangle with its diagonal; and what of b there is."""
 
 
 class BlockPlan(NamedTuple):
@@ -65,230 +61,6 @@ class BlockPlan(NamedTuple):
     b_transposed: bool
     part: int
     part_of_b: int
-
-
-@cuda.jit(device=True)
-def pack_panel(
-    flat,
-    packed,
-    matrix,
-    panel,
-    start,
-    pitch,
-    begin,
-    end,
-    lines,
-    tile: cuda.constexpr,
-    vector: cuda.constexpr,
-    along: cuda.constexpr,
-):
-    """Pack rows ``begin`` to ``end`` of a panel, which begins at ``flat[start]``: ``lines`` columns, then zeros."""
-    lanes = vector.lanes
-    if along:
-        for line in range(lines):
-            ahead = start + min(line + _LINES_AHEAD, lines - 1) * pitch
-            for k in range(begin, end, type(end)(lanes)):
-                cuda.prefetch(flat, ahead + k)
-            for k in range(begin, end):
-                packed[matrix, panel, k, line] = flat[start + line * pitch + k]
-        for line in range(lines, type(lines)(tile)):
-            for k in range(begin, end):
-                packed[matrix, panel, k, line] = 0
-    elif lines == tile:
-        for k in range(begin, end):
-            # rows are pages apart, where processors fetch nothing ahead
-            ahead = start + min(k + _ROWS_AHEAD, end - 1) * pitch
-            for part in cuda.unroll(range(tile // lanes)):
-                cuda.prefetch(flat, ahead + part * lanes)
-            for part in cuda.unroll(range(tile // lanes)):
-                values = vector(cuda.vload(flat, start + k * pitch + part * lanes, lanes))
-                cuda.vstore(values, packed, (matrix, panel, k, part * lanes), aligned=True)
-    else:
-        for k in range(begin, end):
-            for line in range(type(lines)(tile)):
-                packed[matrix, panel, k, line] = flat[start + k * pitch + line] if line < lines else 0
-
-
-@cuda.jit(block_dim=_ONE)
-def pack_block(
-    source,
-    packed,
-    lines,
-    first_k,
-    first_panel,
-    depth,
-    chunk,
-    tile: cuda.constexpr,
-    vector: cuda.constexpr,
-    along: cuda.constexpr,
-):
-    """Pack ``depth`` rows of b from ``first_k`` on, for a batch of matrices.
-
-    ``packed[matrix, panel, k, i]`` is ``b[first_k + k, (first_panel + panel) * tile + i]``, zero outside. Columns
-    ("lines") have unit steps along k if ``along``, else rows have unit steps. A work-group
-    packs ``chunk`` rows of a panel.
-    """
-    flat = source.memory
-    panel = type(chunk)(cuda.blockIdx.x)
-    matrix = type(chunk)(cuda.blockIdx.z)
-    first = (first_panel + panel) * tile
-    begin = type(chunk)(cuda.blockIdx.y) * chunk
-    end = min(begin + chunk, depth)
-    start = matrix * source.batch + (first * source.pitch + first_k if along else first_k * source.pitch + first)
-    pack_panel(
-        flat, packed, matrix, panel, start, source.pitch, begin, end, min(lines - first, tile), tile, vector, along
-    )
-
-
-@cuda.jit(device=True)
-def _terms_of_panel(column, first_k, depth, tile: cuda.constexpr, part: cuda.constexpr):
-    """The rows of a block of a triangle b, from and to, that have elements in the ``tile`` columns from ``column``."""
-    begin = type(depth)(0)
-    end = depth
-    if part == LOWER:
-        begin = min(depth, max(begin, column - first_k))
-    elif part == UPPER:
-        end = max(begin, min(depth, column + tile - first_k))
-    return begin, end
-
-
-@cuda.jit(block_dim=_ONE)
-def pack_triangle(
-    source,
-    packed,
-    lines,
-    first_k,
-    first_panel,
-    depth,
-    chunk,
-    tile: cuda.constexpr,
-    vector: cuda.constexpr,
-    along: cuda.constexpr,
-    shape: cuda.constexpr,
-):
-    """As `pack_block`, of a triangle: zeros beyond it, rows that no sum uses left out. shape: which, and if unit."""
-    flat = source.memory
-    part, unit = shape
-    panel = type(chunk)(cuda.blockIdx.x)
-    matrix = type(chunk)(cuda.blockIdx.z)
-    first = (first_panel + panel) * tile
-    least, most = _terms_of_panel(first, first_k, depth, tile, part)
-    begin = max(least, type(chunk)(cuda.blockIdx.y) * chunk)
-    end = min(most, min(type(chunk)(cuda.blockIdx.y) * chunk + chunk, depth))
-    if begin >= end:
-        return
-    start = matrix * source.batch + (first * source.pitch + first_k if along else first_k * source.pitch + first)
-    pack_panel(
-        flat, packed, matrix, panel, start, source.pitch, begin, end, min(lines - first, tile), tile, vector, along
-    )
-    for k in range(max(begin, first - first_k), min(end, first + tile - first_k)):
-        own = k + first_k - first
-        if part == UPPER:
-            for line in range(own):
-                packed[matrix, panel, k, line] = 0
-        else:
-            for line in range(own + 1, type(chunk)(tile)):
-                packed[matrix, panel, k, line] = 0
-        if unit and first + own < lines:
-            packed[matrix, panel, k, own] = 1
-
-
-@cuda.jit(block_dim=_ONE)
-def pack_symmetric(
-    source,
-    packed,
-    lines,
-    first_k,
-    first_panel,
-    depth,
-    chunk,
-    tile: cuda.constexpr,
-    vector: cuda.constexpr,
-    along: cuda.constexpr,
-    part: cuda.constexpr,
-):
-    """As `pack_block`, of a symmetric matrix of which only the triangle ``part`` is read."""
-    flat = source.memory
-    panel = type(chunk)(cuda.blockIdx.x)
-    matrix = type(chunk)(cuda.blockIdx.z)
-    first = (first_panel + panel) * tile
-    begin = type(chunk)(cuda.blockIdx.y) * chunk
-    end = min(begin + chunk, depth)
-    wide = min(lines - first, type(lines)(tile))
-    corner = matrix * source.batch
-    by_rows, by_columns = corner + first_k * source.pitch + first, corner + first * source.pitch + first_k
-    # terms above the diagonal's square, its own, and those below it
-    upper_end = max(begin, min(end, first - first_k))
-    lower_begin = max(begin, min(end, first + tile - first_k))
-    above, below = (along, not along) if part == UPPER else (not along, along)
-    start = by_columns if above else by_rows
-    pack_panel(flat, packed, matrix, panel, start, source.pitch, begin, upper_end, wide, tile, vector, above)
-    for k in range(upper_end, lower_begin):
-        own = k + first_k - first
-        for line in range(wide):
-            is_named = line <= own if part == LOWER else line >= own
-            at = line * source.pitch + k if along == is_named else k * source.pitch + line
-            packed[matrix, panel, k, line] = flat[(by_columns if along == is_named else by_rows) + at]
-        for line in range(wide, type(lines)(tile)):
-            packed[matrix, panel, k, line] = 0
-    start = by_columns if below else by_rows
-    pack_panel(flat, packed, matrix, panel, start, source.pitch, lower_begin, end, wide, tile, vector, below)
-
-
-@cuda.jit(device=True)
-def copy_tiles(
-    flat, tiles, start, pitch, rows, depth, tile_m: cuda.constexpr, across: cuda.constexpr, line: cuda.constexpr
-):
-    """Copy ``depth`` elements of each of some rows as they are met: ``tiles[(tile * depth + k) * tile_m + i]``.
-
-    Neighbours in a column lie side by side if ``across``, else those in a row. Rows that a tile lacks are left as they
-    are if ``across``, and so are the sums that use them, which nobody sees; else they are the last one's.
-    """
-    kind = type(rows)
-    if across:
-        whole = rows // tile_m * tile_m
-        for k in range(depth):
-            source = start + k * pitch
-            ahead = start + min(k + _ROWS_AHEAD, depth - 1) * pitch
-            for first in range(kind(0), rows, kind(line)):
-                cuda.prefetch(flat, ahead + first)
-            for first in range(kind(0), whole, kind(tile_m)):
-                target = first * depth + k * tile_m
-                for i in cuda.unroll(range(tile_m)):
-                    tiles[target + i] = flat[source + first + i]
-            for i in range(rows - whole):
-                tiles[whole * depth + k * tile_m + i] = flat[source + whole + i]
-    else:
-        lines = cuda.local.array(tile_m, np.uint64)
-        for first in range(kind(0), rows, kind(tile_m)):
-            for i in cuda.unroll(range(tile_m)):
-                lines[i] = np.uint64(start + min(first + i, rows - 1) * pitch)
-            for k in range(depth):
-                for i in cuda.unroll(range(tile_m)):
-                    tiles[(first * depth + k * tile_m) + i] = flat[lines[i] + np.uint64(k)]
-
-
-@cuda.jit(device=True)
-def _panels_of_triangle(begin, end, before, first_row, end_row, tile_n: cuda.constexpr, part: cuda.constexpr):
-    """Those of panels ``begin`` to ``end``, with ``before`` others on their left, that meet a triangle in some rows."""
-    kind = type(begin)
-    if part == LOWER:
-        meeting = kind((end_row + (tile_n - 1)) // tile_n)
-        return begin, min(end, meeting - min(meeting, before))
-    left = kind(first_row // tile_n)
-    return max(begin, left - min(left, before)), end
-
-
-@cuda.jit(device=True)
-def _is_beyond(row, column, rows: cuda.constexpr, columns: cuda.constexpr, part: cuda.constexpr):
-    """Whether no element of a tile is in the triangle."""
-    return column >= row + rows if part == LOWER else row >= column + columns
-
-
-@cuda.jit(device=True)
-def _is_inside(row, column, rows: cuda.constexpr, columns: cuda.constexpr, part: cuda.constexpr):
-    """Whether all elements of a tile are in the triangle."""
-    return column + (columns - 1) <= row if part == LOWER else row + (rows - 1) <= column
 
 
 @cuda.jit(block_dim=_ONE)
@@ -327,7 +99,7 @@ def multiply_block(
     last_row = extents.m if block.packs > 0 else min(row0 + block.rows, extents.m)
     end_panel = min(panel0 + block.group_n, block.panels_n)
     if part_of_c != WHOLE:  # panels that have elements of the triangle in these rows
-        panel0, end_panel = _panels_of_triangle(panel0, end_panel, block.first_panel, row0, last_row, tile_n, part_of_c)
+        panel0, end_panel = panels_of_triangle(panel0, end_panel, block.first_panel, row0, last_row, tile_n, part_of_c)
         if panel0 >= end_panel:
             return
     last_panel = end_panel - 1
@@ -368,17 +140,17 @@ def multiply_block(
         share = (tile_n + tiles - 1) // tiles if last_panel > panel0 else type(tiles)(0)
         for panel in range(panel0, last_panel + 1):
             column0 = (block.first_panel + panel) * tile_n
-            begin_k, end_k = _terms_of_panel(column0, block.first_k, block.depth, tile_n, part_of_b)
+            begin_k, end_k = terms_of_panel(column0, block.first_k, block.depth, tile_n, part_of_b)
             if part_of_b != WHOLE and begin_k >= end_k and block.first_k > 0:  # c has these sums already
                 continue
             coming = (matrix_b * packed_b.shape[1] + (panel + 1 if panel < last_panel else panel0)) * tile_n
             for first in range(type(extents.m)(0), rows, type(extents.m)(tile_m)):
-                if part_of_c != WHOLE and _is_beyond(top + first, column0, tile_m, tile_n, part_of_c):
+                if part_of_c != WHOLE and is_beyond(top + first, column0, tile_m, tile_n, part_of_c):
                     continue
                 start = matrix * c.batch + (top + first) * c.pitch + column0
                 complete = first + tile_m <= rows and column0 + tile_n <= extents.n
                 if part_of_c != WHOLE:
-                    complete = complete and _is_inside(top + first, column0, tile_m, tile_n, part_of_c)
+                    complete = complete and is_inside(top + first, column0, tile_m, tile_n, part_of_c)
                 # the tile of c is asked for before the sums are formed, the next panel meanwhile: they are there when
                 # they are needed
                 if complete:
@@ -426,7 +198,7 @@ def multiply_block(
                             cuda.vstore(acc[i, j], scratch, i * tile_n + j * lanes, aligned=True)
                     for i in range(min(type(extents.m)(tile_m), rows - first)):
                         for j in range(min(type(extents.m)(tile_n), extents.n - column0)):
-                            if part_of_c != WHOLE and _is_beyond(top + first + i, column0 + j, 1, 1, part_of_c):
+                            if part_of_c != WHOLE and is_beyond(top + first + i, column0 + j, 1, 1, part_of_c):
                                 continue
                             place = start + i * c.pitch + j
                             store_element(

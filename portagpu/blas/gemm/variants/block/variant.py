@@ -16,17 +16,9 @@ from portagpu.blas.gemm.core.operands import matrix_of, placed_operand, with_str
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_registers import native_lanes, register_count
 from portagpu.blas.gemm.core.workspace import workspaces
-from portagpu.blas.gemm.variants.block.kernels import (
-    LOWER,
-    UPPER,
-    WHOLE,
-    Block,
-    BlockPlan,
-    multiply_block,
-    pack_block,
-    pack_symmetric,
-    pack_triangle,
-)
+from portagpu.blas.gemm.variants.block.kernels import Block, BlockPlan, multiply_block
+from portagpu.blas.gemm.variants.block.packing_kernels import pack_block, pack_symmetric, pack_triangle
+from portagpu.blas.gemm.variants.block.triangles import LOWER, UPPER, WHOLE
 from portagpu.device.capabilities import Capabilities
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import context_of

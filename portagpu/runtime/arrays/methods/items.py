@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from portagpu.runtime.arrays.checks import assignable, check_writable, host_arra
 from portagpu.runtime.arrays.copies import copy_elements, fill_bytes
 from portagpu.runtime.arrays.cuda_array_interface import has_interface
 from portagpu.runtime.arrays.dlpack import HOST_KINDS
-from portagpu.runtime.arrays.element_reads import note_element
 from portagpu.runtime.arrays.foreign import dlpack_kind, is_foreign
+from portagpu.runtime.arrays.methods.base import ArrayBase
+from portagpu.runtime.arrays.methods.element_reads import note_element
 from portagpu.runtime.arrays.overlap import shares_elements
-from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.execution.stream import Stream
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _VALUES = (bool, int, float, complex, str, bytes, list, tuple, np.generic)  # what is copied when it is assigned
-_NUMBERS = frozenset({bool, int, float, complex})
+_NUMBERS = (bool, int, float, complex, np.number)
 _LEAST_FILL = 4096  # bytes: fewer come from the host as quickly
 
 
@@ -45,8 +45,8 @@ def gathers(key: Any) -> bool:
 
 
 def _is_elsewhere(value: Any) -> bool:
-    """Whether a value is an array of another library's in memory of a device."""
-    if isinstance(value, (*_VALUES, np.ndarray, ArrayItems)):
+    """Whether a value, none of `_VALUES`, is an array of another library's in memory of a device."""
+    if isinstance(value, np.ndarray | ArrayItems):
         return False
     if isinstance(value, foreign.arrays) or has_interface(value):
         return True
@@ -57,41 +57,10 @@ def _has_dots(key: Any) -> bool:
     return key is Ellipsis or (isinstance(key, tuple) and any(item is Ellipsis for item in key))
 
 
-class ArrayItems:
+class ArrayItems(ArrayBase):
     """Subscripts of `DeviceNDArray`."""
 
     __slots__ = ()
-
-    # what the arrays bring
-    ndim: int
-    deferred: Any
-    size: int
-    readonly: bool
-    context: Context
-    stream: Stream | Literal[0]
-    allocation_key: int
-    token: object | None
-    copy_to_host: Any
-    copy_to_device: Any
-    _broadcast: Any
-    _contiguous: Any
-    _constant: Any
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Extents."""
-        raise NotImplementedError
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the elements."""
-        raise NotImplementedError
-
-    def _view(self, key: Any) -> Any:
-        raise NotImplementedError
-
-    def _stream(self, stream: Stream | int) -> Stream:
-        raise NotImplementedError
 
     @overload
     def __getitem__(self, key: slice | EllipsisType) -> Self: ...
@@ -105,7 +74,7 @@ class ArrayItems:
             self.setitem(key, value)
         elif gathers(key):
             numpy_dispatch.call("setitem", self, key, value)
-        elif type(value) not in _NUMBERS and _is_elsewhere(value):
+        elif not isinstance(value, _VALUES) and _is_elsewhere(value):
             self.setitem(key, value)
         elif self.stream:  # nobody waits for it, so what the program may change meanwhile is copied first
             self.setitem(key, value if isinstance(value, _VALUES) else np.array(host_array(value)))
@@ -113,8 +82,7 @@ class ArrayItems:
             where = current_stream(self.context)
             self.setitem(key, value, where)
             # a number needs no more waiting, but for those that look at the memory in their own order
-            is_number = type(value) in _NUMBERS or isinstance(value, np.number)
-            if not is_number or self.token is None or self.allocation_key in self.context.shown:
+            if not isinstance(value, _NUMBERS) or self.token is None or self.allocation_key in self.context.shown:
                 where.synchronize()
 
     def getitem(self, item: Any, stream: Stream | int = 0) -> Any:
@@ -142,14 +110,14 @@ class ArrayItems:
         check_writable(target)
         where = self._stream(stream)
         is_here = where is current_stream(self.context) and target.dtype.kind in "biufc"
-        if type(value) not in _NUMBERS and _is_elsewhere(value):
+        if not isinstance(value, _VALUES) and _is_elsewhere(value):
             numpy_dispatch.call("assign", target, value)
             return
         if not isinstance(value, ArrayItems):
             host = assignable(value, target.dtype, target.shape)
             if isinstance(value, _VALUES) and self._fill(target, host, where):
                 return
-            if is_here and isinstance(value, bool | int | float | complex | np.number):
+            if is_here and isinstance(value, _NUMBERS):
                 numpy_dispatch.call("assign", target, value)  # no copy, which would wait for what was launched
             else:
                 target.copy_to_device(host, stream)

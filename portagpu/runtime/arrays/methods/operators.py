@@ -13,9 +13,9 @@ from portagpu.errors import ArgumentTypeError, CopyNeededError, ShapeError, unkn
 from portagpu.runtime.arrays import numpy_dispatch
 from portagpu.runtime.arrays.cuda_array_interface import NAME, address, described, is_asked_for
 from portagpu.runtime.arrays.dlpack import device_of, exported
-from portagpu.runtime.arrays.element_reads import note_iteration
+from portagpu.runtime.arrays.methods.base import ArrayBase
+from portagpu.runtime.arrays.methods.element_reads import note_iteration
 from portagpu.runtime.arrays.nearest import hint_for, is_known
-from portagpu.runtime.execution.context import Context
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -62,26 +62,10 @@ def _in_place(name: str) -> Callable[[Any, Any], Any]:
     return operator
 
 
-class ArrayOperators:
+class ArrayOperators(ArrayBase):
     """Operators of `DeviceNDArray`."""
 
     __slots__ = ()
-
-    # what the arrays bring
-    size: int
-    context: Context
-    copy_to_host: Callable[[], np.ndarray[Any, Any]]
-    copy: Callable[..., Any]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Extents."""
-        raise NotImplementedError
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the elements."""
-        raise NotImplementedError
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -165,10 +149,10 @@ class ArrayOperators:
     ) -> Any:
         """The same memory for other libraries, on CPUs and on the back end `cuda`, else `MemoryNotSharedError`."""
         options = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
-        return exported(self, options)  # type: ignore[arg-type]
+        return exported(self, options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return device_of(self)  # type: ignore[arg-type]
+        return device_of(self)
 
     def swapaxes(self, axis1: int, axis2: int) -> Any:
         """View with two axes exchanged. Raises `ShapeError`."""

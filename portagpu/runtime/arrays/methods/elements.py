@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,35 +9,16 @@ import numpy as np
 from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError
 from portagpu.runtime.arrays import numpy_dispatch
 from portagpu.runtime.arrays.layout import checked_dtype
+from portagpu.runtime.arrays.methods.base import ArrayBase
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class ArrayElements:
+class ArrayElements(ArrayBase):
     """Methods of `DeviceNDArray` that convert, select, copy and change elements, as those of `numpy.ndarray`."""
 
     __slots__ = ()
-
-    # what the arrays bring
-    size: int
-    ndim: int
-    copy: Callable[..., Any]
-    copy_to_host: Callable[[], np.ndarray[Any, Any]]
-    ravel: Callable[..., Any]
-    _derive: Any
-    _shadow: Any
-    _only: Any
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Extents."""
-        raise NotImplementedError
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the elements."""
-        raise NotImplementedError
 
     def astype(self, dtype: Any, order: str = "K", casting: Any = "unsafe", copy: bool = True) -> Self:
         """The elements as another dtype, a new array; with ``copy=False`` the array itself if it has the dtype.
