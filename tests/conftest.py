@@ -5,16 +5,13 @@ from __future__ import annotations
 import dataclasses
 import gc
 import os
-import sys
 import tempfile
 from pathlib import Path
 
 # before portagpu is imported: the user's caches and tuning results stay untouched
 _folder = tempfile.TemporaryDirectory(prefix="portagpu-tests-")
 os.environ.setdefault("PORTAGPU_CACHE_DIR", str(Path(_folder.name, "cache")))
-if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # hundreds of child processes would compile the package anew
-    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(Path(_folder.name, "bytecode"))
-    sys.dont_write_bytecode = False
+os.environ.setdefault("BYTECODE_OF_TESTS", str(Path(_folder.name, "bytecode")))  # of all workers
 if "PYTEST_XDIST_WORKER" in os.environ:  # NumPy's threads wait actively, on cores that other workers need
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # JAX would take most of a GPU's memory
@@ -55,6 +52,10 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     """Before any test is made."""
+    makes_workers = getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput")
+    if not makes_workers and os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        # hundreds of child processes would compile the package anew; this one reads what lies beside its libraries
+        os.environ["PYTHONPYCACHEPREFIX"] = os.environ["BYTECODE_OF_TESTS"]
     if config.getoption("--all-combinations"):
         settings.load_profile("all-combinations")
     elif config.getoption("--thorough"):

@@ -23,6 +23,8 @@ def largest(a, b):
 SIZES = (0, 1, 2, 31, 256, 257, 1025, 100_001)
 
 
+@pytest.mark.each_value
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64", "float32", "float64"])
 def test_sum_of_every_size_and_dtype(device, size, dtype):

@@ -70,6 +70,8 @@ def test_operands_broadcast(kind, shape):
     np.testing.assert_array_equal(np.asarray(x + x.T.reshape(shape)), host + host.T.reshape(shape))
 
 
+@pytest.mark.each_value
+@pytest.mark.in_turn(1)
 @pytest.mark.one_device
 @pytest.mark.parametrize("shift", [0, 1, -1, 7, -303, 1000])
 @pytest.mark.parametrize("axis", [0, 1, (0, 1), None])

@@ -30,7 +30,8 @@ def _small_tiles(monkeypatch):
     monkeypatch.setattr(radix_plan, "_MOST_PAIRS", 1)
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.each_value
+@pytest.mark.in_turn(1)
 @pytest.mark.one_device
 @pytest.mark.parametrize("method", Method, ids=lambda m: m.name)
 @pytest.mark.parametrize("asked", ["keys", "places", "values"])

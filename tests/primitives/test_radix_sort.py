@@ -12,7 +12,7 @@ from portagpu import cuda, primitives
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_orders_are_numpys(device, dtype):
     for shape in ((5,), (3, 40), (3000,)):

@@ -15,7 +15,7 @@ def _one_nan(x):
     return np.where(np.isnan(x), np.array(np.nan, x.dtype), x) if x.dtype.kind == "f" else x
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_unique(device, dtype):
     for shape in ((0,), (1,), (6, 700)):
@@ -58,6 +58,8 @@ def test_streams(device):
         assert places.copy_to_host().tolist() == np.flatnonzero(x == 49)[:2].tolist()
 
 
+@pytest.mark.each_value
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_searchsorted(device, dtype, side):

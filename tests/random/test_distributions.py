@@ -50,7 +50,7 @@ WHOLE = {
 }
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", REAL)
 def test_real_numbers_follow_their_distribution(device, name, dtype):

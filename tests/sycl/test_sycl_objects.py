@@ -58,6 +58,45 @@ def test_several_objects_of_one_queue_count_each(device):
     assert any(found is queue for found in queues_of(queue.context.key))
 
 
+def test_a_queue_that_is_being_dropped_is_not_known(device):
+    """Weak references lead to an object until its finaliser has returned, which lets other threads run."""
+
+    class Watching:
+        def __getattr__(self, name):
+            return getattr(loaded, name)
+
+        def pg_drop_queue(self, address):
+            seen.append([found for found in queues_of(key) if found.address in (0, address)])
+            loaded.pg_drop_queue(address)
+
+    loaded, seen, queue = library(), [], cuda.stream().queue
+    key = queue.context.key
+    again = Queue(loaded, loaded.made(loaded.pg_copy_queue(queue.address)), queue.context)
+    again.library = Watching()
+    del again
+    gc.collect()
+    assert seen == [[]]
+
+
+def test_what_was_put_aside_is_given_back_once(device):
+    """A finaliser puts more aside, and sweeps, in the middle of a sweep."""
+    freed, depth = [], []
+
+    def queues():
+        depth.append(None)
+        if len(depth) == 1:
+            for address in range(100, 170):
+                aside.put(address, 16)
+        return ()
+
+    aside = Aside(freed.append, queues)
+    for address in range(10):
+        aside.put(address, 16)
+    aside.sweep()
+    aside.drain()
+    assert sorted(freed) == [*range(10), *range(100, 170)]
+
+
 def test_memory_that_a_queue_uses_stays(device):
     """Freed while commands on it wait: nobody else gets it, and the library is not asked to free it."""
     context = cuda.current_context()

@@ -40,6 +40,8 @@ SHAPES = [
 ]
 
 
+@pytest.mark.each_value
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
 @pytest.mark.parametrize("shapes", SHAPES)
 def test_broadcasting(device, shapes, dtype):

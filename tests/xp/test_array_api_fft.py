@@ -25,7 +25,7 @@ def _check(found, expected, dtype, n):
 
 
 @pytest.mark.each_value(thorough=True)
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("batch", [1, 19])
 @pytest.mark.one_device

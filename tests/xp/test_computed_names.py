@@ -104,6 +104,7 @@ def test_polynomials(device):
     same(lambda x, y: np.polyfit(x, y, 3, cov="unscaled"), np.arange(9), np.stack([ROW, ROW * 2], 1), rtol=1e-7)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.one_device
 @pytest.mark.parametrize("method", METHODS)
 def test_quantiles_by_all_methods(device, method):

@@ -140,7 +140,7 @@ def queue_of(library: Library, native: Any) -> SharedQueue:
     """The queue around one of dpctl's."""
     number = hash(native)
     found = _found.known.get(number)
-    if found is None:
+    if found is None or not found.address:  # or another thread is dropping it
         found = _found.known[number] = SharedQueue(library, native)
     return found
 

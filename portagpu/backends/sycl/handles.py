@@ -29,7 +29,8 @@ class Handle:
 
     def __del__(self, ending: Any = _is_finalizing) -> None:
         if not ending() and hasattr(self, "address"):  # else there is none: making it failed
-            getattr(self.library, self.drop)(self.address)
+            address, self.address = self.address, 0  # first: weak references still lead here while the library works
+            getattr(self.library, self.drop)(address)
 
 
 class Device(Handle):
@@ -143,7 +144,8 @@ def queues_of(context: int) -> list[Queue]:
 
 
 def _living() -> list[Queue]:
-    return [queue for reference in list(_queues.values()) if (queue := reference()) is not None]
+    queues = [reference() for reference in list(_queues.values())]
+    return [queue for queue in queues if queue is not None and queue.address]  # not those that are being dropped
 
 
 def addresses(ends: Sequence[Event]) -> tuple[Any, int]:

@@ -37,7 +37,7 @@ class Aside:
 
     def sweep(self) -> None:
         """Set markers behind what was put aside, and give back what is behind passed ones."""
-        blocks, self._blocks = self._blocks, []
+        blocks = self._taken()
         if blocks:
             ends = []
             for queue in self._queues():
@@ -53,6 +53,14 @@ class Aside:
                 self._batches.appendleft((ends, blocks))
                 return
             self._give(blocks)
+
+    def _taken(self) -> list[tuple[int, int]]:
+        """What was put aside. Nobody else gets it, neither a thread nor a finaliser that runs in the middle of this."""
+        taken = []
+        with contextlib.suppress(IndexError):
+            while True:
+                taken.append(self._blocks.pop())
+        return taken[::-1]
 
     def drain(self) -> None:
         """Wait for the queues and give everything back."""

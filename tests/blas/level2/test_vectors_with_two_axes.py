@@ -90,7 +90,8 @@ def same(found, wanted):
     )
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.each_value
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", [*CALLS, *COMPLEX])
 def test_numpy_arrays(device, name, layout):
@@ -108,6 +109,8 @@ def test_numpy_arrays(device, name, layout):
                 assert x.flags.f_contiguous == y.flags.f_contiguous
 
 
+@pytest.mark.each_value
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", [*CALLS, *COMPLEX])
 def test_device_arrays(device, name, layout):

@@ -32,6 +32,8 @@ def check(found, expected):
         np.testing.assert_allclose(one.copy_to_host(), wanted, rtol=1e-6)
 
 
+@pytest.mark.each_value
+@pytest.mark.in_turn(1)
 @pytest.mark.parametrize("function", [*BINARY, divmod])
 @pytest.mark.parametrize("other", [2, 1.5, np.float32(3), np.array([3, 1, 2], np.float32)], ids=repr)
 def test_operators_are_numpys(device, function, other):

@@ -90,7 +90,7 @@ def _check(name, dtype):
             np.testing.assert_array_equal(np.signbit(ours[zeros]), np.signbit(theirs[zeros]))
 
 
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", [*_ONE, *_TWO])
 def test_special_numbers(device, name, dtype):
@@ -99,7 +99,7 @@ def test_special_numbers(device, name, dtype):
     _check(name, dtype)
 
 
-@pytest.mark.in_turn(8)
+@pytest.mark.in_turn(16)
 @pytest.mark.parametrize("dtype", ["bool", *_INTEGERS])
 @pytest.mark.parametrize("name", [*_ONE, *_TWO])
 def test_integers_and_bools(device, name, dtype):

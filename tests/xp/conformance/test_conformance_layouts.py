@@ -49,7 +49,7 @@ def _laid_out(draw):
     return wide, view, seed
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("dtype", ["float32", "int16"])
 @pytest.mark.parametrize("name", _FUNCTIONS)
 def test_layouts(device, name, dtype):
