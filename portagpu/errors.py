@@ -72,6 +72,7 @@ from __future__ import annotations
 import difflib
 import pickle
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -194,8 +195,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def unknown_attribute(owner: str, name: str, obj: object, known: Iterable[str], *, hint: str = "") -> AttributeError:
     """The error of an attribute that ``obj``, called ``owner`` in the text, has not; it names the one most like it.
 
-    Python says the same below an uncaught error, from ``name`` and ``obj``; notebooks, logs and messages do not.
+    Python says the same below an uncaught error, from ``name`` and ``obj``; notebooks, logs and messages do not. Where
+    the name is a property, something else was missing within it: that error is raised, which Python has dropped.
     """
+    if isinstance(getattr(type(obj), name, None), property | cached_property):
+        object.__getattribute__(obj, name)
     close = [] if name.startswith("_") else difflib.get_close_matches(name, list(known), n=1)
     text = f"{owner} has no {name!r}" + (f", but {close[0]!r}" if close else "") + (f"; {hint}" if hint else "")
     return AttributeError(text, name=name, obj=obj)

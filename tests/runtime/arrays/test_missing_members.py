@@ -118,3 +118,15 @@ def test_elements_one_by_one_are_told(device):
             assert array[n % 4] == n % 4
     assert len(told) == 1 and told[0].filename == __file__
     context.close()
+
+
+def test_what_is_missing_within_a_property_is_told(device, monkeypatch):
+    """Python asks for a missing name when a property raises `AttributeError`, and drops what that said."""
+    x = cuda.to_device(X)
+    monkeypatch.setattr(type(x), "nbytes", property(lambda self: self.shape.nowhere))
+    with pytest.raises(AttributeError, match="'tuple' object has no attribute 'nowhere'"):
+        x.nbytes  # noqa: B018
+    chosen = cuda.get_current_device()
+    monkeypatch.setattr(type(chosen), "supports_float16", property(lambda self: self.record.nowhere))
+    with pytest.raises(AttributeError, match="'DeviceRecord' object has no attribute 'nowhere'"):
+        chosen.supports_float16  # noqa: B018
