@@ -18,6 +18,7 @@ from __future__ import annotations
 import zlib
 from collections import Counter, defaultdict
 from itertools import combinations
+from random import Random
 
 MANY = 4  # values of a parameter: if it has more, not every device meets all
 SLOW = 12  # a device whose driver compiles slowly has one of a parameter's values for so many of each other device
@@ -117,9 +118,14 @@ def of_other_tests(items) -> set[str]:
 
 
 def of_this_turn(function: str, kept: list[int], turns: int) -> list[int]:
-    """Of the places of a function's tests, one in ``turns``; which ones depends on its name."""
-    first = zlib.crc32(function.encode()) % min(turns, max(1, len(kept)))
-    return kept[first::turns]
+    """Of the places of a function's tests, one in ``turns``; which ones depends on its name.
+
+    Of each ``turns`` neighbours any one: steps of one length would meet a parameter's same value again and again.
+    """
+    random = Random(function)
+    groups = [kept[n : n + turns] for n in range(0, len(kept), turns)]
+    turn = [random.randrange(turns if len(groups) > 1 else len(group)) for group in groups]
+    return [group[n] for group, n in zip(groups, turn, strict=True) if n < len(group)]
 
 
 def _turns(item) -> int:
