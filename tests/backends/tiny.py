@@ -215,22 +215,27 @@ class Threads:
         return {"cuda": self, "np": np, "as_index": int, **TYPES, **places}
 
 
+def function_text(file, line, name):
+    """The text of a function, also of one that was made at run time, whose file has another name in each process."""
+    tree = ast.parse("".join(linecache.getlines(file)))
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == name]
+    function = min(found, key=lambda n: abs(n.lineno - line))
+    function.decorator_list, function.returns = [], None
+    return ast.unparse(function)
+
+
 class Program:
-    """``text``: where the function is, and what its C parameters are."""
+    """``text``: the function's, and what its C parameters are."""
 
     def __init__(self, text):
         head, _, rest = text.partition("\n")
         if not head.startswith(_HEAD):
             raise BuildError("this is no program of the tiny back end")
         self.text, self.parameters = text, json.loads(rest)
-        file, line, self.name = json.loads(head.removeprefix(_HEAD))
-        tree = ast.parse("".join(linecache.getlines(file)))  # also of text that was made at run time
-        found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == self.name]
-        function = min(found, key=lambda n: abs(n.lineno - line))
-        function.decorator_list, function.returns = [], None
+        function, self.name = json.loads(head.removeprefix(_HEAD))
         self.threads = Threads()
         names = self.threads.names()
-        exec(compile(ast.Module([function], []), file, "exec"), names)
+        exec(compile(function, "<tiny>", "exec"), names)
         self.function = names[self.name]
 
 
@@ -486,7 +491,8 @@ def render(program, capabilities, *, static_dynamic_shared=0, subgroup_size=None
         for p in kernel.parameters
         if p.role is not ParameterRole.DYNAMIC_SHARED
     ]
-    source = f"{_HEAD}{json.dumps([kernel.span.filename, kernel.span.line, kernel.name])}\n{json.dumps(rows)}"
+    function = function_text(kernel.span.filename, kernel.span.line, kernel.name)
+    source = f"{_HEAD}{json.dumps([function, kernel.name])}\n{json.dumps(rows)}"
     parameters = tuple(p for p in kernel.parameters if p.role is not ParameterRole.DYNAMIC_SHARED)
     return KernelSource(
         source=source,
