@@ -26,6 +26,12 @@ def put(cell, memory, at, lanes: cuda.constexpr):
 
 
 @cuda.jit(device=True)
+def real_product(one, other, is_complex: cuda.constexpr):
+    """The real part of a number's conjugate times another: of a number and itself the squared magnitude."""
+    return one.real * other.real + one.imag * other.imag if is_complex else one * other
+
+
+@cuda.jit(device=True)
 def conjugate(value, is_complex: cuda.constexpr):
     """The conjugate of a number."""
     return value.conjugate() if is_complex else value

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.factorisations.cells import conjugate
+from portagpu.blas.factorisations.cells import conjugate, real_product
 from portagpu.blas.factorisations.lu_kernels import magnitude
 from portagpu.blas.factorisations.scaling import scale_of
 
@@ -113,7 +113,7 @@ def find_few_reflections(a, taus, m, n, usual: cuda.constexpr, real: cuda.conste
         total = real(0)
         for row in range(j + kind(1), m):
             value = a.memory[at + row * a.down] * number(scale)
-            total += value.real * value.real + value.imag * value.imag if is_complex else value * value
+            total += real_product(value, value, is_complex)
         alpha = a.memory[own] * number(scale)
         tau = number(0)
         acts = total != 0  # so has NaN

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.factorisations.cells import conjugate
+from portagpu.blas.factorisations.cells import conjugate, real_product
 from portagpu.linalg.jacobi.edges import comes_before, element_at, size_of
 from portagpu.linalg.jacobi.kernels import products_of, turn_pair
 
@@ -38,7 +38,7 @@ def _square(g, at, m, is_complex: cuda.constexpr):
     total = abs(g[at]) * type(abs(g[at]))(0)
     for i in range(m):
         value = g[at + i]
-        total += value.real * value.real + value.imag * value.imag if is_complex else value * value
+        total += real_product(value, value, is_complex)
     return total
 
 
@@ -81,7 +81,7 @@ def _complete(u, start, m, k, first, edge: cuda.constexpr):
             rest = edge.real(1)
             for c in range(j):
                 value = u[start + i * k + c]
-                rest -= value.real * value.real + value.imag * value.imag if edge.is_complex else value * value
+                rest -= real_product(value, value, edge.is_complex)
             if rest > most:
                 most = rest
                 place = i
@@ -97,7 +97,7 @@ def _complete(u, start, m, k, first, edge: cuda.constexpr):
         square = edge.real(0)
         for i in range(m):
             value = u[start + i * k + j]
-            square += value.real * value.real + value.imag * value.imag if edge.is_complex else value * value
+            square += real_product(value, value, edge.is_complex)
         length = edge.number(math.sqrt(square))
         for i in range(m):
             u[start + i * k + j] = u[start + i * k + j] / length
@@ -180,7 +180,7 @@ def factor_few_hermitian(
             for i in range(n):  # element [c, i] of the matrix is [i, c] of t
                 total += t[(base + i) * n + c] * g[column + i]
             own = g[column + c]
-            quotient += own.real * total.real + own.imag * total.imag if edge.is_complex else own * total
+            quotient += real_product(own, total, edge.is_complex)
         lengths[base + j] = quotient
     for j in range(n):
         rank = _rank_of(lengths, base, j, n, edge)
