@@ -29,7 +29,7 @@ def shares_of(count: int, caps: Capabilities, tile: int) -> Shares:
         return Shares(max(1, -(-count // share)) if share else 1, 1, share)
     tiles = -(-count // tile)
     blocks = max(1, min(caps.compute_units * _BLOCKS_PER_UNIT, tiles))
-    share = -(-tiles // blocks) * tile
+    share = max(1, -(-tiles // blocks)) * tile
     return Shares(max(1, -(-count // share)), threads_of(caps), share)
 
 
