@@ -59,7 +59,9 @@ def _parts(d: Drawing) -> Case:
 
     def call(n: Any, a: Any) -> Any:
         found = [a.conj(), a.conjugate(), a.real, a.imag, np.real(a), np.imag(a)]
-        return [*found, np.fix(a)] if a.dtype.kind == "f" else found
+        if a.dtype.kind != "f":
+            return found
+        return [*found, np.trunc(a) if isinstance(a, np.ndarray) else np.fix(a)]  # NumPy 2.5 warns of its own
 
     return Case(call=call, operands=(x,))
 
