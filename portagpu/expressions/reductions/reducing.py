@@ -188,7 +188,7 @@ def _stages(
 
     On CPUs what several axes are reduced along is reduced along the last of them first, whose elements are neighbours.
     """
-    several = len(axes.reduced) > 1 and axes.reduced[-1] >= _LONG and not context.capabilities.local_memory_dedicated
+    several = len(axes.reduced) > 1 and axes.reduced[-1] >= _LONG and not context.capabilities.shares_on_chip
     if not several or reducer.has_places or reducer.identity is None:
         return _parts(element, reducer, axes, operands, context)
     kept, rest = len(axes.kept), len(axes.reduced) - 1

@@ -88,14 +88,14 @@ class ArrayElements(ArrayBase):
         self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
     ) -> None:
         """Sort along an axis, in place; NaN is last in both orders. See `numpy.ndarray.sort`."""
-        keywords = dict(axis=axis, kind=kind, order=order, stable=stable, descending=descending)
+        keywords = {"axis": axis, "kind": kind, "order": order, "stable": stable, "descending": descending}
         numpy_dispatch.call("assign", self, numpy_dispatch.call("sort", self, **keywords))
 
     def argsort(
         self, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
     ) -> Self:
         """The places of the elements in their order along an axis, int64."""
-        keywords = dict(axis=axis, kind=kind, order=order, stable=stable, descending=descending)
+        keywords = {"axis": axis, "kind": kind, "order": order, "stable": stable, "descending": descending}
         found: Self = numpy_dispatch.call("argsort", self, **keywords)
         return found
 
@@ -103,14 +103,14 @@ class ArrayElements(ArrayBase):
         self, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None, *, descending: Any = None
     ) -> None:
         """Sort along an axis, in place: what is sorted is partitioned at each place."""
-        keywords = dict(axis=axis, kind=kind, order=order, descending=descending)
+        keywords = {"axis": axis, "kind": kind, "order": order, "descending": descending}
         numpy_dispatch.call("assign", self, numpy_dispatch.call("partition", self, kth, **keywords))
 
     def argpartition(
         self, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None, *, descending: Any = None
     ) -> Self:
         """The places of the elements in an order that is partitioned at ``kth``: the whole order."""
-        keywords = dict(axis=axis, kind=kind, order=order, descending=descending)
+        keywords = {"axis": axis, "kind": kind, "order": order, "descending": descending}
         found: Self = numpy_dispatch.call("argpartition", self, kth, **keywords)
         return found
 
