@@ -9,7 +9,7 @@ import numpy as np
 
 from portagpu.dispatch.ready import ReadyLaunch, remember
 from portagpu.expressions.reductions.axes import Axes, axes_of
-from portagpu.expressions.reductions.elements import Element, Source, stored
+from portagpu.expressions.reductions.elements import Element, Source, parts_to_reduce, stored
 from portagpu.expressions.reductions.plans import arguments, planned
 from portagpu.expressions.reductions.reducers import Reducer
 from portagpu.expressions.reductions.text import kernel_for
@@ -48,35 +48,63 @@ def reduced(
     target = new_array(context, tuple(n for a, n in enumerate(shape) if a not in axes), reducer.output)
     if target.size == 0:
         return target
+    parts = parts_to_reduce(source) if stream is None else None
+    whole = None if parts is None else (reduced, reducer, axes, *parts.key)
     with context.unsettled:
+        if parts is not None and (found := context.expression_launches.get(whole)) is not None:
+            deferred: Any = source.deferred
+            deferred.node.was_reduced = True
+            _run(found, parts.arrays, parts.numbers, target, current_stream(context))
+            return target
         given = Source(source, stream)
-        arrays = given.arrays
-        key: list[Any] = [reducer, axes, shape, *given.key]
-        known = True
-        for array in arrays:
-            key += array.layout_token, array._shape, array._strides, array.offset % _ALIGNED
-            known = known and array.layout_token is not None
-        stages: list[_Stage] | None = context.expression_launches.get(tuple(key)) if known else None
-        if stages is None:
-            operands = [_whole(array) for array in arrays]
-            order = reducer.has_places or reducer.identity is None
-            first = axes_of(shape, axes, operands, in_order=order)
-            stages = _stages(given.element(), reducer, first, operands, context)
-            if known and all(one is two for one, two in zip(arrays, operands, strict=True)):
-                remember(context, tuple(key), stages)
-            arrays = operands
+        stages, arrays, is_kept = _stages_for(given, reducer, axes, shape, context)
+        if parts is not None and whole is not None and is_kept and given.is_of(parts):
+            remember(context, whole, stages)
         is_alone = alone is not None and len(stages) == 1 and len(arrays) == 1 and arrays[0] is source
         where = current_stream(context) if stream is None else stream
         others = streams_beside(where, arrays)
         for other in others:
             where.wait_stream(other)
-        for stage in stages:
-            arrays = stage.run(arrays, given.numbers, target, context, where)
+        _run(stages, arrays, given.numbers, target, where)
         for other in others:
             other.wait_stream(where)
-    if alone is not None and is_alone and (found := stages[0].again(source, target)) is not None:
-        remember(context, alone, found)
+    if alone is not None and is_alone and (last := stages[0].again(source, target)) is not None:
+        remember(context, alone, last)
     return target
+
+
+def _run(
+    stages: Sequence[_Stage],
+    arrays: Sequence[DeviceNDArray],
+    numbers: Sequence[Any],
+    target: DeviceNDArray,
+    stream: Stream,
+) -> None:
+    """Launch the kernels, each on what the one before has made."""
+    for stage in stages:
+        arrays = stage.run(arrays, numbers, target, target.context, stream)
+
+
+def _stages_for(
+    given: Source, reducer: Reducer, axes: frozenset[int], shape: tuple[int, ...], context: Context
+) -> tuple[list[_Stage], list[DeviceNDArray], bool]:
+    """The kernels of a reduction, the arrays that the first reads, and whether others that lie alike have the same."""
+    arrays = given.arrays
+    key: list[Any] = [reducer, axes, shape, *given.key]
+    known = True
+    for array in arrays:
+        key += array.layout_token, array._shape, array._strides, array.offset % _ALIGNED
+        known = known and array.layout_token is not None
+    stages: list[_Stage] | None = context.expression_launches.get(tuple(key)) if known else None
+    if stages is not None:
+        return stages, arrays, True
+    operands = [_whole(array) for array in arrays]
+    first = axes_of(shape, axes, operands, in_order=reducer.has_places or reducer.identity is None)
+    stages = _stages(given.element(), reducer, first, operands, context)
+    known = known and all(one is two for one, two in zip(arrays, operands, strict=True))
+    if known:
+        remember(context, tuple(key), stages)
+    return stages, operands, known
 
 
 class _Again(NamedTuple):

@@ -66,6 +66,7 @@ def band(rows: int, columns: int, low: int, high: int, dtype: np.dtype[Any], con
         out = device_array((rows, columns), dtype, context=context)
         if out.size:
             threads = min(_THREADS, context.capabilities.max_work_group_size)
+            low, high = (max(-rows, min(n, columns)) for n in (low, high))  # any integer may be given
             ready.launch(_band, (-(-columns // threads), min(rows, _MOST_ROWS), 1), threads, (out, low, high))
     return out
 
