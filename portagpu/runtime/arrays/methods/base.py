@@ -85,6 +85,10 @@ class ArrayBase:
         """The view at subscripts."""
         raise NotImplementedError
 
+    def _is_part(self, key: Any, array: Any) -> bool:
+        """Whether an array was made as the view at subscripts."""
+        raise NotImplementedError
+
     def _broadcast(self, shape: Any, *, readonly: bool = False) -> Self:
         """The view of a broadcast shape."""
         raise NotImplementedError
