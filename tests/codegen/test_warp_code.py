@@ -41,6 +41,15 @@ def compares_few_bits(x, y):
 
 
 @cuda.jit
+def compares_in_branches(x):
+    i = cuda.grid(1)
+    if i % 32 < 5:
+        x[i] = cuda.popc(cuda.match_any_sync(0x1F, i & 0x5F))
+    else:
+        x[i] = cuda.popc(cuda.match_any_sync(FULL ^ 0x1F, i & 0x5F))
+
+
+@cuda.jit
 def asks_for_lanes(x):
     x[cuda.laneid] = cuda.warpsize
 
@@ -80,6 +89,8 @@ def test_values_of_few_bits_are_matched_by_votes(device):
     caps = dataclasses.replace(device.capabilities, **from_ptx(True), fp64=True, line_directives=False)
     text = source(compares_few_bits, (FLOATS, ArrayType(Scalar(UINT16), 1, Layout.C)), caps).source
     assert text.count("vote.sync.ballot.b32") == 7 and text.count("match.any.sync.b32") == 1
+    parts = source(compares_in_branches, (FLOATS,), caps).source
+    assert "vote.sync.ballot.b32" not in parts and parts.count("match.any.sync.b32") == 1
 
 
 @pytest.mark.parametrize("lanes", [16, 64])

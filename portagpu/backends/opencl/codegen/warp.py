@@ -13,6 +13,7 @@ from portagpu.ir.types import Scalar
 _VALUES = {"warp_shfl": 1, "warp_match_any": 1, "warp_match_all": 1}
 _NATIVE_VOTES = ("warp_all", "warp_any", "warp_eq", "warp_ballot")
 _MOST_VOTES = 8  # that take less time than a comparison of whole values
+_ALL_LANES = 0xFFFFFFFF
 _WORDS = ("warp_active", *_NATIVE_VOTES)
 
 
@@ -24,11 +25,15 @@ def _typed(printer: Printing, expr: Operation) -> Lowered:
 
 
 def _match_any(printer: Printing, expr: Operation) -> Lowered:
-    """Of values that are known to have few bits, by a vote on each: comparing whole values is one slow instruction."""
+    """Of values that are known to have few bits, by a vote on each: comparing whole values is one slow instruction.
+
+    Only among all lanes: a compiler gives up votes in several branches (docs/driver-quirks.md).
+    """
     mask, value = expr.args
     known = printer.facts.ranges.of(value)
     assert isinstance(value.type, Scalar)
-    if not (value.type.dtype.is_integer and known.is_nonnegative and known.high < 1 << _MOST_VOTES):
+    is_whole = printer.facts.ranges.of(mask).low == _ALL_LANES
+    if not (is_whole and value.type.dtype.is_integer and known.is_nonnegative and known.high < 1 << _MOST_VOTES):
         return _typed(printer, expr)
     bits = max(1, int(known.high).bit_length())
     helper = printer.helpers.use("warp", "warp_match_bits_ptx", "uint", variant=str(bits))
