@@ -62,6 +62,7 @@ def steps(
 
 def band(rows: int, columns: int, low: int, high: int, dtype: np.dtype[Any], context: Context) -> DeviceNDArray:
     """A matrix that is 1 between two diagonals: where ``low <= column - row <= high``, and else 0."""
+    low, high = (min(max(n, -rows), columns) for n in (low, high))  # no integer is too large for the kernel
     with context.unsettled:
         out = device_array((rows, columns), dtype, context=context)
         if out.size:
