@@ -24,6 +24,7 @@ STRIP = 1024  # results that a work-item has at once, in a CPU's cache
 _SUMMED_ROWS = 256  # that it adds up, so that errors stay small
 _LARGE = 2**30  # elements, from which on subscripts have 64 bits
 _MOST_PARTS = 2**15
+_SMALL = 256  # elements, up to which a CPU takes longer to compile a kernel of their own than to reduce them one by one
 
 
 class Steps(NamedTuple):
@@ -41,7 +42,7 @@ class Plan(NamedTuple):
     have a result together; ``block``: all threads of a block. ``lanes``: elements of a vector, ``vectors`` that a
     thread has under way. ``aside``: a work-item has a strip of neighbouring results. ``wide``: 64-bit subscripts.
     ``parts``: whether results are parts of others. ``turns``: whether a thread takes several lines. ``warps``: lanes of
-    warps exchange numbers by instructions.
+    warps exchange numbers by instructions. ``few``: there are so few elements that compilers need not optimise.
     """
 
     across: bool
@@ -59,6 +60,7 @@ class Plan(NamedTuple):
     parts: bool
     turns: bool
     warps: bool
+    few: bool = False
 
 
 class Launch(NamedTuple):
@@ -75,6 +77,49 @@ class Launch(NamedTuple):
     chunk: int
     turns: int
     width: int
+
+
+def is_small(axes: Axes, caps: Capabilities) -> bool:
+    """Whether one kernel of a CPU reduces all arrays like these, whatever their shape and steps."""
+    if caps.local_memory_dedicated or axes.lines * axes.length > _SMALL:
+        return False
+    return max(_span(axes, n) for n in range(len(axes.kept_steps))) < _LARGE
+
+
+def as_any(axes: Axes) -> Axes:
+    """The same axes, as many as most arrays have at most: two that are kept, and one that goes."""
+    kept, gone = max(0, 2 - len(axes.kept)), max(0, 1 - len(axes.reduced))
+    return Axes(
+        (1,) * kept + axes.kept,
+        (1,) * gone + axes.reduced,
+        tuple((0,) * kept + steps for steps in axes.kept_steps),
+        tuple((0,) * gone + steps for steps in axes.reduced_steps),
+        (0,) * kept + axes.target_steps,
+    )
+
+
+def planned_for_any(axes: Axes) -> Launch:
+    """The plan for few elements, one after the other: the kernel is told all that it can be told."""
+    told = Steps((None,) * len(axes.kept), (None,) * len(axes.reduced), shifted=True)
+    plan = Plan(
+        across=False,
+        kept=len(axes.kept),
+        reduced=len(axes.reduced),
+        steps=(told,) * len(axes.kept_steps),
+        target=(None,) * len(axes.kept),
+        group=1,
+        block=1,
+        lanes=1,
+        vectors=1,
+        aside=False,
+        aligned=False,
+        wide=False,
+        parts=False,
+        turns=True,
+        warps=False,
+        few=True,
+    )
+    return Launch(plan, axes.lines, 1, 1, axes.length, axes.lines, 1)
 
 
 def planned(axes: Axes, reducer: Reducer, operands: Sequence[DeviceNDArray], caps: Capabilities) -> Launch:

@@ -10,7 +10,7 @@ import numpy as np
 from portagpu.dispatch.ready import ReadyLaunch, remember
 from portagpu.expressions.reductions.axes import Axes, axes_of
 from portagpu.expressions.reductions.elements import Element, Source, stored
-from portagpu.expressions.reductions.plans import arguments, planned
+from portagpu.expressions.reductions.plans import arguments, as_any, is_small, planned, planned_for_any
 from portagpu.expressions.reductions.reducers import Reducer
 from portagpu.expressions.reductions.text import kernel_for
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -124,7 +124,9 @@ class _Stage:
     ) -> None:
         """``into``: shape and dtype of results that others are made of."""
         self._into = into
-        plan = planned(axes, reducer, operands, context.capabilities)
+        is_any = is_small(axes, context.capabilities)
+        axes = as_any(axes) if is_any else axes
+        plan = planned_for_any(axes) if is_any else planned(axes, reducer, operands, context.capabilities)
         self._element, self._reducer, self._plan = element, reducer, plan
         self._ready: ReadyLaunch | None = None
         numbers, firsts = arguments(plan, axes)
@@ -134,7 +136,8 @@ class _Stage:
         if reducer.mean and not plan.plan.parts:
             self._numbers.insert(0, reducer.held.type(reducer.divisor))
         self._spans: list[tuple[int, int] | None] = [
-            _span(array, axes, n, first) for n, (array, first) in enumerate(zip(operands, firsts, strict=True))
+            None if not is_any and _has_no_gaps(array) else _span(axes, n, first)
+            for n, (array, first) in enumerate(zip(operands, firsts, strict=True))
         ]
         self._shape = (plan.parts, *axes.kept)
         self._states: tuple[Any, ...] = ()
@@ -189,6 +192,7 @@ def _stages(
     On CPUs what several axes are reduced along is reduced along the last of them first, whose elements are neighbours.
     """
     several = len(axes.reduced) > 1 and axes.reduced[-1] >= _LONG and not context.capabilities.local_memory_dedicated
+    several = several and not is_small(axes, context.capabilities)
     if not several or reducer.has_places or reducer.identity is None:
         return _parts(element, reducer, axes, operands, context)
     kept, rest = len(axes.kept), len(axes.reduced) - 1
@@ -238,10 +242,13 @@ def _parts(
     return stages
 
 
-def _span(array: DeviceNDArray, axes: Axes, n: int, first: int) -> tuple[int, int] | None:
-    """Elements from the first to the last in memory, and the place of element 0; None for what has no gaps."""
-    if array.layout == "C" and array.dtype.kind != "b":
-        return None
+def _has_no_gaps(array: DeviceNDArray) -> bool:
+    """Whether kernels take the array itself."""
+    return array.layout == "C" and array.dtype.kind != "b"
+
+
+def _span(axes: Axes, n: int, first: int) -> tuple[int, int]:
+    """Elements from the first to the last in memory, and the place of element 0."""
     steps = zip((*axes.kept, *axes.reduced), (*axes.kept_steps[n], *axes.reduced_steps[n]), strict=True)
     return 1 + sum((extent - 1) * abs(step) for extent, step in steps), first
 
@@ -259,4 +266,5 @@ def _memory(array: DeviceNDArray, span: int, first: int) -> DeviceNDArray:
         base=array if array.base is None else array.base,
         stream=array.stream,
         allocation_key=array.allocation_key,
+        shifted=True,  # one kernel for all places in memory
     )
