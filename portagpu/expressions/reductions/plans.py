@@ -24,7 +24,6 @@ STRIP = 1024  # results that a work-item has at once, in a CPU's cache
 _SUMMED_ROWS = 256  # that it adds up, so that errors stay small
 _LARGE = 2**30  # elements, from which on subscripts have 64 bits
 _MOST_PARTS = 2**15
-_SMALL = 256  # elements, up to which a CPU takes longer to compile a kernel of their own than to reduce them one by one
 
 
 class Steps(NamedTuple):
@@ -79,9 +78,9 @@ class Launch(NamedTuple):
     width: int
 
 
-def is_small(axes: Axes, caps: Capabilities) -> bool:
+def is_small(axes: Axes, most: int, caps: Capabilities) -> bool:
     """Whether one kernel of a CPU reduces all arrays like these, whatever their shape and steps."""
-    if caps.local_memory_dedicated or axes.lines * axes.length > _SMALL:
+    if caps.local_memory_dedicated or axes.lines * axes.length > most:
         return False
     return max(_span(axes, n) for n in range(len(axes.kept_steps))) < _LARGE
 
