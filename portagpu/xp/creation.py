@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
             host.dtype.kind
         )
     if kind is not None and host.dtype != kind:
-        host = host.astype(kind)
+        host = _converted_on_host(obj, host, kind)
     if host.dtype.kind == "O":
         raise ArgumentTypeError(f"{type(obj).__name__} is no array of numbers")
     return to_device(host, context=context) if host.ndim else to_device(host.copy(), context=context)
@@ -136,6 +137,15 @@ def _converted(x: DeviceNDArray, kind: Any, device: Any, copy: bool | None) -> D
             raise MemoryNotSharedError(f"{x.dtype} becomes {kind} only by a copy", hint="leave copy=False away")
         return convert(x, kind)
     return x.copy() if copy else x
+
+
+def _converted_on_host(obj: Any, host: np.ndarray[Any, Any], kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    if host.dtype.kind == "f" and kind.kind in "iu" and _is_of_python(obj):
+        with suppress(
+            OverflowError, TypeError, ValueError
+        ):  # NumPy made floats of integers from 2**63 on beside others
+            return np.asarray(obj, kind)
+    return host.astype(kind)
 
 
 def _is_of_python(obj: Any) -> bool:
