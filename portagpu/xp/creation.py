@@ -143,7 +143,7 @@ def _converted_on_host(obj: Any, host: np.ndarray[Any, Any], kind: np.dtype[Any]
     if host.dtype.kind == "f" and kind.kind in "iu" and _is_of_python(obj):
         with suppress(
             OverflowError, TypeError, ValueError
-        ):  # NumPy made floats of integers from 2**63 on beside others
+        ):  # NumPy makes floats of integers from 2**63 on
             return np.asarray(obj, kind)
     return host.astype(kind)
 
