@@ -153,7 +153,7 @@ def store(node: Node, out: DeviceNDArray) -> None:
 
 def check_fits(found: np.dtype[Any], wanted: np.dtype[Any]) -> None:
     """Results of a dtype may be written to an array of another. Raises `DTypeError`."""
-    if not np.can_cast(found, wanted, "same_kind"):
+    if found is not wanted and not np.can_cast(found, wanted, "same_kind"):
         raise DTypeError(f"results of {found} cannot become {wanted}", hint="write x = x + y, or convert with astype")
 
 

@@ -11,7 +11,7 @@ from portagpu.dispatch.ready import ReadyLaunch, remember
 from portagpu.expressions.kernels import kernel_of, kernel_of_rows
 from portagpu.expressions.node import Node
 from portagpu.expressions.program import Program, Steps
-from portagpu.expressions.repeated import Taken, keep, parts_of, repeat
+from portagpu.expressions.repeated import Taken, are_those_of, keep, parts_of, repeat
 from portagpu.expressions.rows import Rows, flat_memory, rows_of, threads_on
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.copies import streams_beside
@@ -50,8 +50,8 @@ def evaluate(root: Node, *, into: DeviceNDArray | None = None) -> None:
             stored, targets = [root, *stored], [into, *targets]
         if targets[0].size:
             ready, taken = _run(program, stored, targets, root.context, root.stream)
-            if parts is not None and len(stored) == 1:
-                keep(parts, root.context, ready, program, taken)
+            if parts is not None and are_those_of(parts, program):
+                keep(parts, root.context, ready, stored, taken)
     except BaseException:
         for m in made:
             m.undo()

@@ -1,7 +1,7 @@
 """Expressions that are computed as others like them were: the launch is looked up by what they are made of.
 
-That is for expressions whose operands are all there, arrays and numbers, and of which the program has dropped all but
-the whole, as those of most programs that go step by step.
+That is for expressions whose operands are all there, arrays and numbers, as those of most programs that go step by
+step.
 """
 
 from __future__ import annotations
@@ -18,106 +18,146 @@ from portagpu.runtime.arrays.facts import Facts, facts_of
 from portagpu.runtime.execution.context import Context
 
 _TARGET = "target"  # in a key, for the array that is written
+_STORED, _SEEN = "stored", "seen"  # for a node that is stored on the way, and where it occurs again
+_ROLLED = "rolled"  # before an array that is
 
 
 class _Repeated(NamedTuple):
-    """A launch, and the layout token of the array that it makes.
+    """A launch, and the layout tokens of the arrays that it makes.
 
-    ``facts``: of views of the target and the arrays, None for those that are taken themselves. ``numbers``: that the
+    ``facts``: of views of the targets and the arrays, None for those that are taken themselves. ``numbers``: that the
     kernel takes behind those of the expression.
     """
 
     ready: ReadyLaunch
-    token: Any
+    tokens: tuple[Any, ...]
     facts: tuple[Facts | None, ...] | None
     numbers: tuple[Any, ...]
 
 
 class Taken(NamedTuple):
-    """The target and the arrays of a launch, each with what the kernel took in its place, and further numbers."""
+    """The targets and the arrays of a launch, each with what the kernel took in its place, and further numbers."""
 
     places: Sequence[tuple[DeviceNDArray, DeviceNDArray]]
     numbers: tuple[Any, ...]
 
 
 class Parts:
-    """What an expression is made of: ``key``, which tells its launch, and the operands in the order of `Program`'s."""
+    """What an expression is made of.
 
-    __slots__ = ("arrays", "key", "numbers")
+    ``key`` tells its launch; operands are in the order of `Program`'s; ``stored``: nodes on the way whose arrays the
+    program still has, with these, in the order of their steps.
+    """
 
-    def __init__(self) -> None:
-        self.key: list[Any] = []
+    __slots__ = ("_into", "_reduces", "_shape", "_shifts", "arrays", "key", "numbers", "stored")
+
+    def __init__(self, shape: tuple[int, ...], into: DeviceNDArray | None, reduces: bool) -> None:
+        """Of elements of an array of a shape, which are written to ``into``; ``reduces``: or are only reduced, so that
+        nothing is stored, and no array is rolled."""
+        self._shape, self._into, self._reduces = shape, into, reduces
+        self.key: list[Any] = [shape]
         self.arrays: list[DeviceNDArray] = []
+        self._shifts: list[tuple[int, ...] | None] = []  # of the arrays that are rolled
         self.numbers: list[Any] = []
+        self.stored: list[tuple[Node, DeviceNDArray]] = []
 
-    def add(self, node: Node, shape: tuple[int, ...], into: DeviceNDArray | None) -> bool:
+    def add(self, node: Node) -> bool:
         """Add a node and what it is applied to; False where the launch is not kept."""
         if node.shifts is not None:
-            return False
+            return self._add_rolled(node)
         key = self.key
         key.append(node.operation)
         for operand in node.operands:
             if type(operand) is Node:
                 if operand.result is None:
-                    if operand.shape != shape or operand.is_wanted or not self.add(operand, shape, into):
+                    if not self._add_node(operand):
                         return False
                     continue
                 operand = operand.result
             if type(operand) is DeviceNDArray:
-                if not self._add_array(operand, shape, into):
+                if not self._add_array(operand, None):
                     return False
             else:
                 key.append(operand.dtype)
                 self.numbers.append(operand)
         return True
 
-    def _add_array(self, array: DeviceNDArray, shape: tuple[int, ...], into: DeviceNDArray | None) -> bool:
-        if array is into:
+    def _add_node(self, node: Node) -> bool:
+        if node.shifts is not None:
+            return self._add_rolled(node)
+        if self._reduces and node.operation.is_costly and node.is_wanted:  # is stored the second time
+            return False
+        array = None
+        if node.shape == self._shape:
+            if node.array is not None and not self._reduces:
+                array = node.array()
+        elif any(n != 1 for n in node.shape):  # is computed before
+            return False
+        if array is None:
+            return self.add(node)
+        for n, (known, _) in enumerate(self.stored):
+            if known is node:
+                self.key += (_SEEN, n)
+                return True
+        self.key.append(_STORED)
+        if not self.add(node):
+            return False
+        self.stored.append((node, array))
+        return True
+
+    def _add_rolled(self, node: Node) -> bool:
+        self.key += (_ROLLED, node.shifts)
+        return not self._reduces and self._add_array(node.operands[0], node.shifts)
+
+    def _add_array(self, array: DeviceNDArray, shifts: tuple[int, ...] | None) -> bool:
+        if array is self._into and shifts is None:
             self.key.append(_TARGET)
             return True
         for n, one in enumerate(self.arrays):
-            if one is array:
+            if one is array and self._shifts[n] == shifts:
                 self.key.append(n)
                 return True
         token, own = array.layout_token, array._shape
         if token is None or array.stream:
             return False
         self.arrays.append(array)
+        self._shifts.append(shifts)
         self.key += (token, own)
-        if own != shape or array.layout != "C" or array.offset:
+        if own != self._shape or array.layout != "C" or array.offset:
             self.key += (array._strides, array.offset)
         return True
 
 
-def parts_of(root: Node, into: DeviceNDArray | None = None) -> Parts | None:
-    """The parts of an expression that is computed to new memory or into an array; None where the launch is not kept."""
-    shape = root.shape
-    parts = Parts()
-    parts.key.append(shape)
+def parts_of(root: Node, into: DeviceNDArray | None = None, *, reduces: bool = False) -> Parts | None:
+    """The parts of an expression that is computed to new memory or into an array; None where the launch is not kept.
+
+    ``reduces``: it is computed by the kernel that reduces it.
+    """
+    parts = Parts(root.shape, into, reduces)
     if into is not None:
         if into.layout_token is None or into.stream:
             return None
         parts.key += (_TARGET, into.layout_token, into._strides, into.offset)
-    return parts if parts.add(root, shape, into) else None
+    return parts if parts.add(root) else None
 
 
-def keep(
-    parts: Parts,
-    context: Context,
-    ready: ReadyLaunch,
-    program: Program,
-    taken: Taken,
-) -> None:
-    """Keep a launch."""
+def are_those_of(parts: Parts, program: Program) -> bool:
+    """Whether a program has the operands of an expression's parts, in the same order."""
+    if len(parts.numbers) != len(program.numbers) or len(parts.arrays) != len(program.arrays):
+        return False
+    return all(x is y for x, y in zip(parts.arrays, program.arrays, strict=True))
+
+
+def keep(parts: Parts, context: Context, ready: ReadyLaunch, stored: Sequence[Node], taken: Taken) -> None:
+    """Keep a launch that stores a root and nodes on the way, for parts that are those of its program."""
     places, more = taken
-    if len(parts.numbers) != len(program.numbers) or len(places) != 1 + len(parts.arrays):
+    if len(places) != len(stored) + len(parts.arrays) or len(stored) != 1 + len(parts.stored):
         return
-    if any(x is not y for x, y in zip(parts.arrays, program.arrays, strict=True)):
-        return
+    if any(x is not y for x, (y, _) in zip(stored[1:], parts.stored, strict=True)):
+        return  # somebody dropped an array meanwhile
     facts = tuple(None if array is view else facts_of(view) for array, view in places)
-    remember(
-        context, tuple(parts.key), _Repeated(ready, places[0][0].layout_token, facts if any(facts) else None, more)
-    )
+    tokens = tuple(array.layout_token for array, _ in places[: len(stored)])
+    remember(context, tuple(parts.key), _Repeated(ready, tokens, facts if any(facts) else None, more))
 
 
 def repeat(root: Node, parts: Parts, into: DeviceNDArray | None = None) -> bool:
@@ -126,30 +166,35 @@ def repeat(root: Node, parts: Parts, into: DeviceNDArray | None = None) -> bool:
     The context's `Unsettled.lock` is held.
     """
     context = root.context
-    where = root.stream or context.default_stream
     found: _Repeated | None = context.expression_launches.get(tuple(parts.key))
     if found is None:
         return False
-    ready, token, facts, more = found
+    where = root.stream or context.default_stream
+    ready, tokens, facts, more = found
     array: DeviceNDArray | None = into
+    made = parts.stored
     if into is None:
         array = None if root.array is None else root.array()
+        if array is not None:
+            made = [(root, array), *made]
+    else:
+        tokens = tokens[1:]
     if array is None:
         return False
-    args = array, *parts.arrays, *parts.numbers, *more
-    if into is not None:
-        return ready.again(where, args if facts is None else _viewed(args, facts), False)
-    deferred, array.deferred = array.deferred, None
+    args = array, *[one for _, one in parts.stored], *parts.arrays, *parts.numbers, *more
+    deferred = [one.deferred for _, one in made]
+    done = False
     try:
-        array._buffer = context.allocate(array.size * array.itemsize)
+        for _, one in made:
+            one.deferred, one._buffer = None, context.allocate(one.size * one.itemsize)
         done = ready.again(where, args if facts is None else _viewed(args, facts), False)
-    except BaseException:
-        array.deferred, array._buffer = deferred, None
-        raise
-    if done:
-        array.layout_token, root.result = token, array
-    else:
-        array.deferred, array._buffer = deferred, None
+    finally:
+        if done:
+            for (node, one), token in zip(made, tokens, strict=True):
+                one.layout_token, node.result = token, one
+        else:
+            for (_, one), own in zip(made, deferred, strict=True):
+                one.deferred, one._buffer = own, None
     return done
 
 

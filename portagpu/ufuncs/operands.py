@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,11 @@ def shape_of(value: Any) -> tuple[int, ...]:
 
 def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """The common shape. Raises `ShapeError`."""
+    return _common(tuple(shapes))
+
+
+@lru_cache(4096)
+def _common(shapes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError as error:

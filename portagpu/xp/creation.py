@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from portagpu.expressions.apply import apply, convert
 from portagpu.expressions.writing import chosen, filled
 from portagpu.primitives.gathers.sequences import band, steps, whole_steps
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
-from portagpu.runtime.arrays.checks import host_array
+from portagpu.runtime.arrays.checks import assignable, host_array
 from portagpu.runtime.arrays.creation import from_dlpack as _from_dlpack
 from portagpu.runtime.arrays.creation import operand_array, to_device
 from portagpu.runtime.arrays.layout import checked_dtype, checked_shape
@@ -119,8 +118,8 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
         kind = {"f": default_float(context), "c": np.result_type(default_float(context), np.complex64)}.get(
             host.dtype.kind
         )
-    if kind is not None and host.dtype != kind:
-        host = _converted_on_host(obj, host, kind)
+    if kind is not None and host.dtype != kind:  # of numbers NumPy may have made floats that hold less than these
+        host = assignable(obj, kind, host.shape) if _is_of_python(obj) else host.astype(kind)
     if host.dtype.kind == "O":
         raise ArgumentTypeError(f"{type(obj).__name__} is no array of numbers")
     return to_device(host, context=context) if host.ndim else to_device(host.copy(), context=context)
@@ -137,15 +136,6 @@ def _converted(x: DeviceNDArray, kind: Any, device: Any, copy: bool | None) -> D
             raise MemoryNotSharedError(f"{x.dtype} becomes {kind} only by a copy", hint="leave copy=False away")
         return convert(x, kind)
     return x.copy() if copy else x
-
-
-def _converted_on_host(obj: Any, host: np.ndarray[Any, Any], kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    if host.dtype.kind == "f" and kind.kind in "iu" and _is_of_python(obj):
-        with suppress(
-            OverflowError, TypeError, ValueError
-        ):  # NumPy makes floats of integers from 2**63 on
-            return np.asarray(obj, kind)
-    return host.astype(kind)
 
 
 def _is_of_python(obj: Any) -> bool:

@@ -12,7 +12,7 @@ import portagpu
 from portagpu.backends.cuda import dlpack, library
 from portagpu.backends.cuda.announcement import may_own, never
 from portagpu.backends.cuda.arrays import CudaArray, Lying, reader_of
-from portagpu.backends.cuda.kernels import LocalMemory, _chosen, _places
+from portagpu.backends.cuda.kernels import LocalMemory, _chosen, _packer, _places
 from portagpu.backends.cuda.memory import Memory
 from portagpu.backends.registry import named
 from portagpu.errors import DeviceError, NoDeviceError
@@ -26,7 +26,7 @@ needs_no_card = pytest.mark.skipif(bool(cards.records), reason="a card of CUDA w
 
 def test_arguments_lie_as_c_has_them():
     kinds = [None, "uint8", "int16", "float16", "float32", "complex64", "float64", "int64", "complex128", None]
-    places = _places([kind and np.dtype(kind) for kind in kinds])
+    places = _places(tuple(kind and np.dtype(kind) for kind in kinds))
     assert [place.begin for place in places] == [0, 8, 10, 12, 16, 24, 32, 40, 48, 64]
     packed = bytearray(places[-1].end)
     values = [
@@ -45,6 +45,12 @@ def test_arguments_lie_as_c_has_them():
         place.pack(packed, place.begin, *place.parts(value))
     read = struct.unpack("<QBxhexxf4xffdqddQ", packed)
     assert read == (2**40, 1, -2, 0.5, 3.0, 1.0, 2.0, 4.25, -(10**12), 3.0, -4.0, 0)
+    at_once = bytearray(places[-1].end)
+    with pytest.raises(AttributeError):  # one by one then
+        _packer(places)(at_once, *values)
+    _packer(places)(at_once, *values[:-1], Memory(7, 8))
+    assert at_once[:-8] == packed[:-8] and at_once[-8:] == (7).to_bytes(8, "little")
+    _packer(())(bytearray(1))
 
 
 def test_a_block_for_a_launch_that_names_none():

@@ -193,8 +193,13 @@ def test_arrays_of_several_contexts(device):
     assert "copy" in caught.value.hint
 
 
+def show(array):
+    """Have another library know an array's memory."""
+    return array.__cuda_array_interface__ if array.device.backend == "cuda" else array.to_pyopencl()
+
+
 def test_memory_that_others_were_shown_is_read_at_once(array, kernels):
-    shared = array.to_pyopencl() if hasattr(array, "to_pyopencl") else None
+    shared = show(array)
     result = array * 2
     assert result.deferred is None and len(kernels) == 1
     del shared
@@ -206,7 +211,7 @@ def test_memory_that_others_were_shown_is_forgotten_with_its_arrays(device):
     array = cuda.to_device(HOST)
     before = len(known)
     for part in (array[1:], array[1:].T, array):
-        part.to_pyopencl()
+        show(part)
     assert array.allocation_key in known and len(known) == before + 1
     rest = array[2:]
     del array, part
@@ -221,7 +226,7 @@ def test_memory_that_others_share_through_dlpack_is_not_read_later(array, part):
     """What reads it is enqueued at once, as a kernel would be: nobody tells when the other library writes there."""
     try:
         host = np.from_dlpack(array)
-    except errors.MemoryNotSharedError:
+    except BufferError:  # NumPy's own of memory of cards
         pytest.skip("the device has memory of its own")
     result = array[part] * 2
     assert result.deferred is None

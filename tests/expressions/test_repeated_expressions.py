@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import threading
 
 import numpy as np
@@ -11,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from own_contexts import native_context
 
-from portagpu import cuda
+from portagpu import cuda, errors, xp
+from portagpu.expressions.program import Program
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
 
@@ -106,6 +108,121 @@ def test_parts_that_the_program_keeps(device):
         if keeps:
             x[...] = 0
             np.testing.assert_array_equal(part.copy_to_host(), a * (a + 1))
+
+
+@pytest.fixture
+def taken_apart(monkeypatch):
+    """Expressions that were taken apart, since no launch was kept for them."""
+    found = []
+    begin = Program.__init__
+
+    def counted(self, root, *args, **options):
+        found.append(root)
+        begin(self, root, *args, **options)
+
+    monkeypatch.setattr(Program, "__init__", counted)
+    return found
+
+
+def steps_of_a_diamond(x, y):
+    """Arrays that each are made of those before, the last one of all."""
+    first = x * y
+    second = first + 1
+    third = second * first
+    return first, second, third, third - second + x
+
+
+@pytest.mark.parametrize("rolls", [False, True])
+def test_what_the_program_keeps_on_the_way_is_stored_by_the_same_launch(device, taken_apart, rolls):
+    a = np.arange(24, dtype=np.float32).reshape(4, 6)
+    every = [set(some) for n in range(4) for some in itertools.combinations(range(3), n)]
+    for turn in range(3):
+        for keeps in every:
+            x, y = cuda.to_device(a + turn), cuda.to_device(a - 2)
+            host = (a + turn, a - 2)
+            if rolls:
+                x, host = xp.roll(x, turn, axis=1), (np.roll(host[0], turn, axis=1), host[1])
+            made = list(steps_of_a_diamond(x, y))
+            wanted = steps_of_a_diamond(*host)
+            last = made.pop()
+            made = [part if n in keeps else None for n, part in enumerate(made)]
+            if turn and not rolls:
+                taken_apart.clear()
+            np.testing.assert_array_equal(last.copy_to_host(), wanted[-1])
+            for n in keeps:
+                assert made[n].deferred is None
+                np.testing.assert_array_equal(made[n].copy_to_host(), wanted[n])
+        assert turn == 0 or rolls or not taken_apart
+
+
+def test_rolled_arrays_by_other_shifts_in_turns(device, taken_apart):
+    a = np.arange(24, dtype=np.float32).reshape(4, 6)
+    shifts = [(1, 0), (-1, 0), (2, 1), (1, 0), (3, 1)]
+    for turn in range(2):
+        for shift, axis in shifts:
+            x, y = cuda.to_device(a + turn), cuda.to_device(a)
+            host = a + turn
+            found = xp.roll(x, shift, axis=axis) + xp.roll(x, -shift, axis=axis) - y * x
+            alone = xp.roll(y, shift, axis=axis)
+            if turn:
+                taken_apart.clear()
+            wanted = np.roll(host, shift, axis) + np.roll(host, -shift, axis) - a * host
+            np.testing.assert_array_equal(found.copy_to_host(), wanted)
+            np.testing.assert_array_equal(alone.copy_to_host(), np.roll(a, shift, axis))
+            assert not (turn and taken_apart)
+
+
+def test_numbers_of_the_device_and_reductions_of_expressions(device, taken_apart):
+    """As in conjugate gradients: quotients of sums are put off, and parts of what comes next."""
+    a = np.arange(1, 25, dtype=np.float32).reshape(4, 6)
+    for turn in range(3):
+        x, y = cuda.to_device(a + turn), cuda.to_device(a)
+        host = a + turn
+        if turn:
+            taken_apart.clear()
+        quotient = xp.sum(x * y) / xp.sum(y * y + x)
+        found = x + quotient * y
+        rest = xp.max(found * 2, axis=0)
+        alpha = (host * a).sum() / (a * a + host).sum()
+        np.testing.assert_allclose(rest.copy_to_host(), ((host + alpha * a) * 2).max(0), rtol=1e-5)
+        np.testing.assert_allclose(found.copy_to_host(), host + alpha * a, rtol=1e-5)
+        np.testing.assert_allclose(float(quotient), alpha, rtol=1e-5)
+        assert not (turn and taken_apart)
+
+
+def test_reductions_that_come_twice(device):
+    """An expression is computed by its first reduction, and stored for the second."""
+    a = np.arange(8, dtype=np.float32)
+    for _ in range(3):
+        x = cuda.to_device(a)
+        squares = x * x
+        assert float(squares.sum()) == float((a * a).sum())
+        assert float(squares.max()) == 49
+        assert squares.deferred is None
+        np.testing.assert_array_equal(squares.copy_to_host(), a * a)
+
+
+def test_views_that_were_written_are_not_written_again(device):
+    """``x[k] += y`` is three steps; the last one has nothing to do, unless another array is assigned."""
+    a = np.arange(36, dtype=np.float32).reshape(6, 6)
+    for _ in range(2):
+        x, host = cuda.to_device(a), a.copy()
+        x[1:, :] -= x[:-1, :]
+        host[1:, :] -= host[:-1, :].copy()
+        part, same = x[1:3], host[1:3].copy()
+        x[1:3] = part
+        x[2:4] = part  # the same extent elsewhere
+        host[2:4] = same
+        x[:, 1:3] = x[:, 1:3].T[::-1, ::-1].T
+        host[:, 1:3] = host[:, 1:3].T[::-1, ::-1].T.copy()
+        np.testing.assert_array_equal(x.copy_to_host(), host)
+        shown = x.view(np.int32)
+        shown[1:3] = x[1:3]  # converted
+        host.view(np.int32)[1:3] = host[1:3].copy()
+        np.testing.assert_array_equal(x.copy_to_host(), host)
+        fixed = x.broadcast_to((2, 6, 6))
+        with pytest.raises(errors.ArgumentTypeError, match="read-only"):
+            fixed[1:] = fixed[1:]
 
 
 def test_parts_that_come_twice(device):

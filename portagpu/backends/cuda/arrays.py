@@ -220,7 +220,9 @@ class _DLPack(Reader):
         try:
             capsule = value.__dlpack__(stream=cu.LEGACY_STREAM)
         except (BufferError, RuntimeError, TypeError, ValueError) as error:
-            raise ArgumentTypeError(f"a {type(value).__name__} cannot be shared: {error}") from None
+            raise ArgumentTypeError(
+                f"a {type(value).__name__} cannot be shared: {error}", hint="pass a copy that its library makes"
+            ) from None
         told = dlpack.read(capsule)
         # immutable, where the library says so: its own values would change with the memory
         readonly = told.readonly or type(value).__module__.partition(".")[0] in ("jax", "jaxlib")

@@ -11,7 +11,7 @@ from portagpu.backends.cuda import dlpack
 from portagpu.backends.cuda import library as cu
 from portagpu.backends.cuda.compiling import compiled
 from portagpu.backends.cuda.graphs import Graph
-from portagpu.backends.cuda.handles import Event, Queue, stream_at
+from portagpu.backends.cuda.handles import REACHED, Event, Queue, Reached, stream_at
 from portagpu.backends.cuda.kernels import Kernel, LocalMemory, Program, enqueue_on
 from portagpu.backends.cuda.library import CudaError
 from portagpu.backends.cuda.memory import Block, Heap, Memory, PageLocked, Part, address_of
@@ -147,7 +147,11 @@ class CudaDriver(Driver):
             self._library.MemcpyDtoHAsync_v2(address_of(host), source.address + offset, host.nbytes, queue.handle)
         return self._copied(queue, blocking)
 
-    def _copied(self, queue: Queue, blocking: bool) -> Event:
+    def _copied(self, queue: Queue, blocking: bool) -> Event | Reached:
+        if blocking and (queue.is_own or queue.handle == cu.LEGACY_STREAM):  # which nobody captures
+            with self._primary, self._primary.relaxed:
+                self._library.StreamSynchronize(queue.handle)  # sooner than an event, whose waiter sleeps
+            return REACHED
         event = Event(queue)
         if blocking:
             event.wait()

@@ -139,6 +139,22 @@ class Event:
             self.primary.give_event(self.handle, timed=True)
 
 
+class Reached:
+    """The end of a command that was waited for."""
+
+    __slots__ = ()
+
+    def wait(self) -> None:
+        """Nothing."""
+
+    def code(self) -> int:
+        """0."""
+        return SUCCESS
+
+
+REACHED = Reached()
+
+
 def stream_at(primary: Primary, handle: int, owner: Any = None) -> Queue:
     """The queue around a stream that there is; handle 0 is the default stream, too."""
     handle = handle or LEGACY_STREAM

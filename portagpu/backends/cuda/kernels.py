@@ -10,6 +10,7 @@ import ctypes
 import re
 import struct
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,7 +88,8 @@ class Kernel:
         with program.primary:
             self.function = self._library.handle("ModuleGetFunction", program.handle, name.encode())
         self._entry: Entry = program.entries[name]
-        self._places = _places(types)
+        self._places = _places(tuple(types))
+        self._pack = _packer(self._places)
         self._packed = ctypes.create_string_buffer(max(1, self._places[-1].end if types else 1))
         first = ctypes.addressof(self._packed)
         self._pointers = (ctypes.c_void_p * max(1, len(types)))(*(first + place.begin for place in self._places))
@@ -105,6 +107,13 @@ class Kernel:
 
     def set_args(self, *values: Any) -> None:
         """Set all arguments. Raises `OverflowError` for a number that its type does not hold."""
+        try:
+            self._pack(self._packed, *values)
+        except (AttributeError, TypeError, struct.error):
+            self._set_each(values)
+
+    def _set_each(self, values: tuple[Any, ...]) -> None:
+        """The same one by one: no memory, what stands for dynamic shared memory, and what is wrong."""
         if len(values) != len(self._places):
             raise TypeError(f"the kernel takes {len(self._places)} arguments, not {len(values)}")
         packed = self._packed
@@ -116,6 +125,7 @@ class Kernel:
         for value in values:
             if type(value) is LocalMemory:
                 self._set_shared(value.nbytes)
+                self._pack = _refuse  # next time, too
 
     def set_arg(self, index: int, value: Any, /) -> None:
         """Set one argument."""
@@ -202,35 +212,65 @@ def enqueue_on(primary: Primary) -> Enqueue:
 
 
 class _Place(NamedTuple):
-    """Where an argument is packed: ``pack`` writes the numbers that ``parts`` makes of it from ``begin`` on."""
+    """Where an argument is packed: ``pack`` writes the numbers that ``parts`` makes of it from ``begin`` on.
+
+    ``letters``: how `struct` has them; ``text``: the same parts, as Python text with the argument's name in it.
+    """
 
     begin: int
     end: int
+    letters: str
     pack: Callable[..., None]
     parts: Callable[[Any], tuple[Any, ...]]
+    text: str
 
 
-_POINTER = struct.Struct("<Q")
 _LETTERS = {"uint8": "B", "float16": "e", "float32": "f", "float64": "d"}
 
 
-def _places(types: Sequence[np.dtype[Any] | None]) -> tuple[_Place, ...]:
+@lru_cache(1024)
+def _places(types: tuple[np.dtype[Any] | None, ...]) -> tuple[_Place, ...]:
     found = []
     begin = 0
     for kind in types:
         if kind is None:
-            layout, align = _POINTER, 8
+            letters, align, text = "Q", 8, "{0}.address"
             parts: Callable[[Any], tuple[Any, ...]] = _address
         elif kind.kind == "c":
-            layout, parts, align = struct.Struct("<ff" if kind.itemsize == 8 else "<dd"), _components, kind.itemsize
+            letters, align, text = "ff" if kind.itemsize == 8 else "dd", kind.itemsize, "{0}.real, {0}.imag"
+            parts = _components
         else:
             letter = _LETTERS.get(kind.name) or {1: "b", 2: "h", 4: "i", 8: "q"}[kind.itemsize]
-            letter = letter.upper() if kind.kind == "u" else letter
-            layout, parts, align = struct.Struct(f"<{letter}"), _number, kind.itemsize
+            letters, align, text = letter.upper() if kind.kind == "u" else letter, kind.itemsize, "{0}"
+            parts = _number
         begin = -(-begin // align) * align
-        found.append(_Place(begin, begin + layout.size, layout.pack_into, parts))
+        layout = struct.Struct(f"<{letters}")
+        found.append(_Place(begin, begin + layout.size, letters, layout.pack_into, parts, text))
         begin += layout.size
     return tuple(found)
+
+
+@lru_cache(1024)
+def _packer(places: tuple[_Place, ...]) -> Callable[..., None]:
+    """A function of the packed bytes and the arguments, as Python text that is made of places alone: launches run it.
+
+    Raises `AttributeError` for what is no memory, `TypeError` and `struct.error` for what is wrong.
+    """
+    letters, end = "<", 0
+    for place in places:
+        letters += f"{place.begin - end}x{place.letters}"
+        end = place.end
+    names = [f"a{n}" for n in range(len(places))]
+    parts = "".join(f"{place.text.format(name)}, " for place, name in zip(places, names, strict=True))
+    text = f"lambda packed, {', '.join(names)}: pack(packed, 0, {parts})"
+    made: Callable[..., None] = eval(
+        compile(text, "<portagpu arguments>", "eval"), {"pack": struct.Struct(letters).pack_into}
+    )
+    return made
+
+
+def _refuse(*_: Any) -> None:
+    raise AttributeError
 
 
 def _address(value: Any) -> tuple[int]:

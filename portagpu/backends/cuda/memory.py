@@ -8,6 +8,7 @@ driver gets memory back while no stream works: it would wait, and finalisers mus
 from __future__ import annotations
 
 from collections import deque
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ _UNIT = 512  # bytes: what allocations are multiples of, so that they are aligne
 _STEPS = 8  # sizes of blocks between two powers of two
 _MOST_ALIKE = 4  # blocks of one size that streams still use: one more would hardly let the host run further ahead
 _ALIKE_SHARE = 8  # of what is kept at most: of less, new memory does not hurt
+_SMALL, _MOST_SMALL = 64 << 10, 256  # bytes of a block, and such blocks of one size that are kept unasked
 _HELD_SHARE = 8  # of the card's memory: what is kept for later arrays at most
 
 
@@ -65,7 +67,7 @@ class Block(Memory):
     __slots__ = ("_heap", "exported", "recorded", "room")
 
     def __init__(self, heap: Heap, address: int, size: int, room: int) -> None:
-        super().__init__(address, size)
+        self.address, self.size, self.owner = address, size, None  # of `Memory`: each array's memory is made here
         self._heap: Heap | None = heap
         self.room, self.exported, self.recorded = room, False, False
 
@@ -105,8 +107,11 @@ class Heap:
     def allocate(self, nbytes: int) -> Block:
         """A block. Raises `CudaError` where there is no memory."""
         room = _room(nbytes)
-        self._primary.settle()
-        self._settle()
+        primary = self._primary
+        if primary.has_left:
+            primary.settle()
+        if self._waiting:
+            self._settle()
         free = self._free.get(room)
         try:
             address = free.pop() if free else 0
@@ -115,8 +120,9 @@ class Heap:
         if not address:
             address = self._awaited(room) or self._new(room)
         self._used[address] = room
-        block = Block(self, address, max(nbytes, 1), room)
-        block.recorded = self._primary.captures()
+        block = Block(self, address, nbytes or 1, room)
+        if not primary.is_simple:
+            block.recorded = primary.captures()
         return block
 
     allocate_apart = allocate
@@ -139,19 +145,27 @@ class Heap:
         """Take a block back. For finalisers: raises nothing, waits for nothing."""
         if self._primary.is_over or block.recorded:
             return
-        self._used.pop(block.address, None)
-        is_shared = block.exported or self._primary.has_unkept
-        if is_shared or self._held_bytes() + block.room > self._most_held:
-            self._primary.leave("MemFree_v2", block.address, block.room)
+        room, address, primary = block.room, block.address, self._primary
+        self._used.pop(address, None)
+        is_simple = primary.is_simple
+        is_shared = block.exported or (not is_simple and primary.has_unkept)
+        if is_shared or self._is_enough(room):
+            primary.leave("MemFree_v2", address, room)
             return
         try:
-            ends = [Mark(self._primary, stream) for stream in self._primary.working()]
+            ends = [] if is_simple else [Mark(primary, stream) for stream in primary.working()]
         except CudaError:
             return  # the context is lost, and the memory with it
         if ends:
-            self._waiting.append((ends, block.address, block.room))
+            self._waiting.append((ends, address, room))
         else:
-            self._free.setdefault(block.room, []).append(block.address)
+            self._free.setdefault(room, []).append(address)
+
+    def _is_enough(self, room: int) -> bool:
+        """Whether with another block of a size more would be kept than shall be; of small ones a few always are."""
+        if room <= _SMALL and len(self._free.get(room, ())) < _MOST_SMALL:
+            return False
+        return self._held_bytes() + room > self._most_held
 
     def __del__(self) -> None:
         for room, addresses in self._free.items():
@@ -202,6 +216,7 @@ class Heap:
         return self._primary.memory("MemAlloc_v2", room)
 
 
+@lru_cache(4096)
 def _room(nbytes: int) -> int:
     """The size of a block for so many bytes: at most an eighth more than asked for."""
     step = max(_UNIT, (1 << max(nbytes - 1, 0).bit_length()) // 2 // _STEPS)

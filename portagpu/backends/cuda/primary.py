@@ -73,6 +73,7 @@ class Primary:
         self.relaxed = _Relaxed(self.library)
         self._external: dict[int, Any] = {}  # queues by handle
         self._queues: dict[int, weakref.ref[Any]] = {}
+        self._beside: dict[int, weakref.ref[Any]] = {}  # the default stream's
         self._ended: deque[int] = deque()  # streams whose queues are gone, in case they have work
         self._idle: list[int] = []  # and those that have none
         self._left: deque[tuple[str, int, int]] = deque()  # functions that give back, what, and bytes
@@ -116,11 +117,14 @@ class Primary:
         key, handle, is_own = id(queue), queue.handle, queue.is_own
 
         def end(_: Any) -> None:
-            self._queues.pop(key, None)
             if is_own:
                 self._ended.append(handle)
+            self._queues.pop(key, None)
+            self._beside.pop(key, None)
 
-        self._queues[key] = weakref.ref(queue, end)
+        self._queues[key] = reference = weakref.ref(queue, end)
+        if handle != cu.LEGACY_STREAM:
+            self._beside[key] = reference
 
     def take_stream(self) -> int:
         """A stream that nobody uses. None is ever destroyed: other threads may be asking for its work."""
@@ -145,6 +149,14 @@ class Primary:
     def queues(self) -> list[Any]:
         """All queues that live."""
         return [queue for reference in list(self._queues.values()) if (queue := reference()) is not None]
+
+    def _others(self) -> list[Any]:
+        return [queue for reference in list(self._beside.values()) if (queue := reference()) is not None]
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether there are no streams beside the default one, so that nobody has to be asked what they do."""
+        return not (self._beside or self._ended)
 
     # events ---------------------------------------------------------------------------------------------------------
 
@@ -194,17 +206,17 @@ class Primary:
             return int(self._query_stream(stream)) == cu.NOT_READY
 
     def captures(self) -> bool:
-        """Whether a stream of another library that is known is captured."""
-        return any(queue.is_kept and not queue.is_own and self.is_capturing(queue.handle) for queue in self.queues())
+        """Whether a stream of another library that is known is captured; the default one never is."""
+        return any(queue.is_kept and not queue.is_own and self.is_capturing(queue.handle) for queue in self._others())
 
     @property
     def has_unkept(self) -> bool:
         """Whether there are queues around streams that may be gone: nobody can ask for their work."""
-        return any(not queue.is_kept for queue in self.queues())
+        return any(not queue.is_kept for queue in self._others())
 
     def working(self) -> list[int]:
         """The streams that have work, without the default one, those that are captured, and those that may be gone."""
-        found = {queue.handle for queue in self.queues() if queue.is_kept and self._works(queue)}
+        found = {queue.handle for queue in self._others() if queue.is_kept and self._works(queue)}
         for stream in list(self._ended):
             if self.has_work(stream):
                 found.add(stream)
@@ -215,9 +227,7 @@ class Primary:
         return [*found]
 
     def _works(self, queue: Any) -> bool:
-        if queue.handle == cu.LEGACY_STREAM or (not queue.is_own and self.is_capturing(queue.handle)):
-            return False
-        return self.has_work(queue.handle)
+        return (queue.is_own or not self.is_capturing(queue.handle)) and self.has_work(queue.handle)
 
     def _is_idle(self) -> bool:
         return not (
@@ -239,6 +249,11 @@ class Primary:
         if not self.is_over:
             self._left.append((name, handle, nbytes))
             self.settle()
+
+    @property
+    def has_left(self) -> bool:
+        """Whether finalisers left anything."""
+        return bool(self._left)
 
     def settle(self, *, wait: bool = False) -> None:
         """Give back what finalisers left, if that takes no time. ``wait``: if it does, too."""

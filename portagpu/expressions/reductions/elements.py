@@ -10,6 +10,7 @@ from portagpu.expressions.evaluation import evaluate
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import Operation
 from portagpu.expressions.program import Program, Steps
+from portagpu.expressions.repeated import Parts, are_those_of, parts_of
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream
@@ -70,6 +71,10 @@ class Source:
         """Whether functions are computed that take longer than loads and stores."""
         return self._program is not None and any(node.operation.is_costly for node in self._program.nodes)
 
+    def is_of(self, parts: Parts) -> bool:
+        """Whether these are the operands of an expression's parts, in the same order."""
+        return self._program is not None and are_those_of(parts, self._program)
+
     def element(self) -> Element:
         """What kernels do with an element."""
         if self._program is None:
@@ -95,6 +100,21 @@ def _evaluated_again(program: Program) -> bool:
         if array.deferred is not None:
             array.deferred.evaluate()
     return bool(waiting)
+
+
+def parts_to_reduce(array: DeviceNDArray) -> Parts | None:
+    """The parts of an expression that is about to be reduced by the kernel that computes it; None for anything else.
+
+    They are for one `Source`, or what is kept for expressions like this one.
+    """
+    deferred: Any = array.deferred
+    if deferred is None:
+        return None
+    node: Node = deferred.node
+    if node.result is not None or node.was_reduced or node.stream is not current_stream(node.context):
+        return None
+    parts = parts_of(node, reduces=True)
+    return parts if parts is not None and parts.arrays else None
 
 
 def stored(dtype: np.dtype[Any]) -> Element:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from portagpu.dispatch.ready import remember
 from portagpu.expressions.reductions.axes import axes_of
-from portagpu.expressions.reductions.elements import Source
+from portagpu.expressions.reductions.elements import Source, parts_to_reduce
 from portagpu.expressions.reductions.reducers import Reducer
 from portagpu.expressions.reductions.stages import Again, Stage, stages_of
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.copies import streams_beside
 from portagpu.runtime.arrays.factory import made_of, new_array, view_with
+from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream
 
@@ -44,40 +46,68 @@ def reduced(
     target = new_array(context, tuple(n for a, n in enumerate(shape) if a not in axes), reducer.output)
     if target.size == 0:
         return target
+    parts = parts_to_reduce(source) if stream is None else None
+    whole = None if parts is None else (reduced, reducer, axes, *parts.key)
     with context.unsettled:
+        if parts is not None and (found := context.expression_launches.get(whole)) is not None:
+            deferred: Any = source.deferred
+            deferred.node.was_reduced = True
+            _run(found, parts.arrays, parts.numbers, target, current_stream(context))
+            return target
         given = Source(source, stream)
-        arrays = given.arrays
-        key: list[Any] = [reducer, axes, shape, *given.key]
-        known = True
-        for array in arrays:
-            key += array.layout_token, array._shape, array._strides, array.offset % _ALIGNED
-            known = known and array.layout_token is not None
-        kept: _Kept | None = context.expression_launches.get(tuple(key)) if known else None
-        if kept is None or kept.trials == 0:
-            operands = [_whole(array) for array in arrays]
-            order = reducer.has_places or reducer.identity is None
-            first = axes_of(shape, axes, operands, in_order=order)
-            known = known and all(one is two for one, two in zip(arrays, operands, strict=True))
-            is_trial = known and kept is None and source.size > _FEW and reducer.is_exact and not given.is_costly
-            most = _FEW_AT_FIRST if is_trial else _FEW
-            stages = stages_of(given.element(), reducer, first, operands, context, most)
-            kept = _Kept(stages, _TRIALS if stages[0].is_few and source.size > _FEW else -1)
-            if known:
-                remember(context, tuple(key), kept)
-            arrays = operands
+        kept, arrays, is_kept = _stages_for(given, reducer, axes, shape, context)
         kept.trials -= 1
-        is_alone = alone is not None and kept.is_one and len(arrays) == 1 and arrays[0] is source
+        is_kept = is_kept and kept.trials < 0
+        if parts is not None and whole is not None and is_kept and given.is_of(parts):
+            remember(context, whole, kept.stages)
         where = current_stream(context) if stream is None else stream
         others = streams_beside(where, arrays)
         for other in others:
             where.wait_stream(other)
-        for stage in kept.stages:
-            arrays = stage.run(arrays, given.numbers, target, context, where)
+        _run(kept.stages, arrays, given.numbers, target, where)
         for other in others:
             other.wait_stream(where)
-    if alone is not None and is_alone and (found := kept.stages[0].again(source, target)) is not None:
-        remember(context, alone, found)
+    is_alone = kept.trials < 0 and len(kept.stages) == 1 and len(arrays) == 1 and arrays[0] is source
+    if alone is not None and is_alone and (last := kept.stages[0].again(source, target)) is not None:
+        remember(context, alone, last)
     return target
+
+
+def _run(
+    stages: Sequence[Stage],
+    arrays: Sequence[DeviceNDArray],
+    numbers: Sequence[Any],
+    target: DeviceNDArray,
+    stream: Stream,
+) -> None:
+    """Launch the kernels, each on what the one before has made."""
+    for stage in stages:
+        arrays = stage.run(arrays, numbers, target, target.context, stream)
+
+
+def _stages_for(
+    given: Source, reducer: Reducer, axes: frozenset[int], shape: tuple[int, ...], context: Context
+) -> tuple[_Kept, list[DeviceNDArray], bool]:
+    """The kernels of a reduction, the arrays that the first reads, and whether others that lie alike have the same."""
+    arrays = given.arrays
+    key: list[Any] = [reducer, axes, shape, *given.key]
+    known = True
+    for array in arrays:
+        key += array.layout_token, array._shape, array._strides, array.offset % _ALIGNED
+        known = known and array.layout_token is not None
+    kept: _Kept | None = context.expression_launches.get(tuple(key)) if known else None
+    if kept is not None and kept.trials != 0:
+        return kept, arrays, True
+    operands = [_whole(array) for array in arrays]
+    first = axes_of(shape, axes, operands, in_order=reducer.has_places or reducer.identity is None)
+    known = known and all(one is two for one, two in zip(arrays, operands, strict=True))
+    count = first.lines * first.length
+    is_trial = known and kept is None and count > _FEW and reducer.is_exact and not given.is_costly
+    stages = stages_of(given.element(), reducer, first, operands, context, _FEW_AT_FIRST if is_trial else _FEW)
+    kept = _Kept(stages, _TRIALS if is_trial and stages[0].is_few else -1)
+    if known:
+        remember(context, tuple(key), kept)
+    return kept, operands, known
 
 
 class _Kept:
@@ -87,11 +117,6 @@ class _Kept:
 
     def __init__(self, stages: list[Stage], trials: int) -> None:
         self.stages, self.trials = stages, trials
-
-    @property
-    def is_one(self) -> bool:
-        """Whether one kernel does it, from now on."""
-        return self.trials < 0 and len(self.stages) == 1
 
 
 def _key_of(source: DeviceNDArray, reducer: Reducer, axes: frozenset[int]) -> tuple[Any, ...] | None:

@@ -62,11 +62,11 @@ def steps(
 
 def band(rows: int, columns: int, low: int, high: int, dtype: np.dtype[Any], context: Context) -> DeviceNDArray:
     """A matrix that is 1 between two diagonals: where ``low <= column - row <= high``, and else 0."""
-    low, high = (min(max(n, -rows), columns) for n in (low, high))  # no integer is too large for the kernel
     with context.unsettled:
         out = device_array((rows, columns), dtype, context=context)
         if out.size:
             threads = min(_THREADS, context.capabilities.max_work_group_size)
+            low, high = (max(-rows, min(n, columns)) for n in (low, high))  # any integer may be given
             ready.launch(_band, (-(-columns // threads), min(rows, _MOST_ROWS), 1), threads, (out, low, high))
     return out
 

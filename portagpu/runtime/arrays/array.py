@@ -13,7 +13,7 @@ from numpy.lib.stride_tricks import as_strided
 from portagpu.backends.registry import foreign
 from portagpu.errors import ClosedError
 from portagpu.runtime.arrays.checks import check_stream, is_default
-from portagpu.runtime.arrays.facts import are_plain, facts_for, remember_view, with_facts
+from portagpu.runtime.arrays.facts import are_plain, facts_for, lies_as, remember_view, with_facts
 from portagpu.runtime.arrays.layout import (
     address_of,
     alignment_of,
@@ -269,6 +269,14 @@ class DeviceNDArray(
         made._buffer, made.stream, made.allocation_key = self.buffer, self.stream, self.allocation_key
         made.base = self if self.base is None else self.base
         return made
+
+    def _has_view(self, asked: Any, view: DeviceNDArray) -> bool:
+        """Whether an array is a view of this one that `_seen` was asked for; False, too, where nobody remembers."""
+        if asked is None or view.allocation_key != self.allocation_key or view._buffer is not self._buffer:
+            return False
+        key = asked, False, self._shape, self._strides, self._dtype, self.offset, self.readonly
+        facts = self.context.view_facts.get(key)
+        return facts is not None and lies_as(view, facts)
 
     def _empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], order: str = "C") -> DeviceNDArray:
         """New memory of this array's context."""

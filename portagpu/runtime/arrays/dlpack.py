@@ -132,17 +132,29 @@ def _tensor(capsule: Any) -> _Tensor:
     return _Tensor.from_address(get(capsule, b"dltensor"))
 
 
-def exported(array: View, options: dict[str, Any]) -> Any:
-    """The capsule of an array's own memory. Raises `MemoryNotSharedError`."""
+def exported(array: Any, options: dict[str, Any]) -> Any:
+    """The capsule of a device array's own memory, or, where the host is asked for and has no part in it, of a copy.
+
+    Raises `MemoryNotSharedError`.
+    """
+    is_far = array.context.driver.shares_addresses or not shares_with_host(array.context.capabilities)
+    if options.get("dl_device") == CPU and is_far and options.get("copy") is not False:
+        if array.dtype.names is not None:
+            raise MemoryNotSharedError("DLPack has no records", hint="copy one field: x['name']")
+        return _capsule(array.copy_to_host(), {"max_version": options.get("max_version")})
     device = _shared(array, options.get("stream"))
     if device is not None:
         return _exported_address(array, device, options)
-    host = host_view(array)
-    is_bfloat16 = array.dtype.name == BFLOAT16.name
+    return _capsule(host_view(array), options)
+
+
+def _capsule(host: np.ndarray[Any, Any], options: dict[str, Any]) -> Any:
+    """NumPy's capsule of memory of the host."""
+    is_bfloat16 = host.dtype.name == BFLOAT16.name
     try:
         capsule: Any = (host.view(np.uint16) if is_bfloat16 else host).__dlpack__(**options)
     except BufferError as error:  # read-only memory, of which older versions know nothing, or dates
-        raise MemoryNotSharedError(f"this array of {array.dtype}: {error}", hint="share a copy: x.copy()") from None
+        raise MemoryNotSharedError(f"this array of {host.dtype}: {error}", hint="share a copy: x.copy()") from None
     if is_bfloat16:
         _tensor(capsule).code = _BFLOAT
     return capsule
@@ -153,7 +165,10 @@ def _exported_address(array: View, device: tuple[int, int], options: dict[str, A
     if array.dtype.names is not None:
         raise MemoryNotSharedError("DLPack has no records", hint="share one field: x['name']")
     if options.get("dl_device") not in (None, device) or options.get("copy"):
-        raise BufferError("a device array shares its own memory, without a copy, and no other")
+        raise MemoryNotSharedError(
+            "a device array shares its own memory, and copies it to the host only",
+            hint="for a copy of it elsewhere, x.to_device(...) and x.copy()",
+        )
     note_shown(array)
     claimed = np.asarray(_Addressed(array))
     capsule: Any = claimed.__dlpack__(max_version=options.get("max_version"))

@@ -26,7 +26,14 @@ FACTS = (
     "type_key"
 ).split()
 """What arrays that are alike have in common: all but memory, what it is known by, and a stream."""
+_OFFSET = FACTS.index("offset")
 facts_of = operator.attrgetter(*FACTS)
+
+
+def lies_as(array: Any, facts: Facts) -> bool:
+    """Whether an array's elements lie in its memory as the facts say."""
+    found: bool = (array._dtype, array._shape, array._strides, array.offset) == (*facts[:3], facts[_OFFSET])
+    return found
 
 
 def with_facts(kind: type, facts: Facts) -> Any:

@@ -21,6 +21,9 @@ ON_SHAPES = frozenset({"shape", "ndim", "size"})  # NumPy's own functions do: th
 ELEMENTWISE: dict[str, Callable[..., Any]] = {}
 """Of NumPy's functions of elements, what they call without keywords: operators look here first."""
 
+IN_PLACE: dict[str, Callable[..., Any]] = {}
+"""Of those of two operands, what ``f(x, y, out=x)`` calls, with both."""
+
 
 class _Any(frozenset[str]):
     """Keywords of all names."""

@@ -175,7 +175,7 @@ def _diagonal(a: DeviceNDArray, offset: int = 0, axis1: int = 0, axis2: int = 1)
     shadow = a._shadow()
     try:
         found = shadow.diagonal(offset, axis1, axis2)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         kind = OutOfBoundsError if isinstance(error, IndexError) else ShapeError  # NumPy's AxisError is both
         raise kind(f"an array of shape {a.shape} has no such diagonal: {error}") from None
     return a._derive(found, shadow, readonly=True)

@@ -15,7 +15,7 @@ from portagpu.expressions.powers import power
 from portagpu.expressions.reductions.runs import reduceat
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.layout import checked_dtype
-from portagpu.runtime.arrays.numpy_dispatch import ELEMENTWISE, register
+from portagpu.runtime.arrays.numpy_dispatch import ELEMENTWISE, IN_PLACE, register
 from portagpu.xp import beyond as beyond
 from portagpu.xp.devices import context_on
 from portagpu.xp.protocols import fft as fft  # these register NumPy's other functions
@@ -87,12 +87,21 @@ def _power(*inputs: Any, **options: Any) -> Any:
     return _ufunc(np.power, *inputs, **options) if options or len(inputs) != 2 else power(*inputs)
 
 
+def _in_place(ufunc: np.ufunc) -> Any:
+    def function(x: DeviceNDArray, y: Any) -> DeviceNDArray:
+        return apply_into(x, ufunc, x, y)
+
+    return function
+
+
 for _name in dir(np):
     _found = getattr(np, _name)
     if isinstance(_found, np.ufunc) and _found.signature is None:
         register(_found.__name__, _power if _found is np.power else _named(_found), _KEYWORDS)
         if _found.nout == 1:
             ELEMENTWISE[_found.__name__] = power if _found is np.power else partial(apply, _found)
+        if _found.nin == 2 and _found.nout == 1:
+            IN_PLACE[_found.__name__] = _in_place(_found)
 
 
 def _array_namespace(array: Any, api_version: str | None) -> Any:

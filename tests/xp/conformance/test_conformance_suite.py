@@ -7,7 +7,7 @@ import inspect
 import numpy as np
 import pytest
 
-from portagpu import cuda, xp
+from portagpu import cuda, errors, xp
 from portagpu.errors import ShapeError
 
 _INF, _NAN = np.inf, np.nan
@@ -119,3 +119,52 @@ def test_masks_with_an_extent_of_zero_select_nothing(device, shape, mask):
     for wrong in ((2, 1), (1,), (2, 3, 4, 1)):
         with pytest.raises(IndexError):
             x[cuda.to_device(np.zeros(wrong, bool))]
+
+
+@pytest.mark.one_device
+def test_numbers_of_lists_are_not_made_floats_on_the_way(device):
+    """NumPy makes float64 of lists with numbers on both sides of 2**63."""
+    large = [1, 2**63 + 1, 2**64 - 1, 0]
+    for dtype in (np.uint64, "uint64"):
+        assert xp.asarray(large, dtype=dtype).copy_to_host().tolist() == large
+        assert xp.asarray([large, large], dtype=dtype).copy_to_host().tolist() == [large, large]
+    assert xp.asarray((2**63 - 1, -(2**63)), dtype=xp.int64).copy_to_host().tolist() == [2**63 - 1, -(2**63)]
+    assert xp.asarray([1.9, True, 3], dtype=xp.int8).copy_to_host().tolist() == [1, 1, 3]
+    for value, dtype in (([300], xp.int8), (-1, xp.uint8), ([[2**64]], xp.uint64), ([1j], xp.float64)):
+        with pytest.raises(errors.DTypeError, match="cannot assign"):
+            xp.asarray(value, dtype=dtype)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("k", [-(2**70), -(2**63), -4, -1, 0, 3, 4, 2**31, 2**63 - 1, 2**63])
+def test_diagonals_may_be_anywhere(device, k):
+    host = np.arange(1.0, 13.0).reshape(3, 4)
+    x, near = cuda.to_device(host), max(-9, min(9, k))
+    for found, wanted in (
+        (xp.eye(3, 4, k=k), np.eye(3, 4, near)),
+        (xp.tril(x, k=k), np.tril(host, near)),
+        (xp.triu(x, k=k), np.triu(host, near)),
+        (xp.linalg.diagonal(x, offset=k), np.diagonal(host, near)),
+        (xp.linalg.trace(x, offset=k), np.trace(host, near)),
+    ):
+        np.testing.assert_array_equal(found.copy_to_host(), wanted)
+    if abs(k) < 2**31:
+        np.testing.assert_array_equal(np.diagonal(x, k).copy_to_host(), np.diagonal(host, k))
+    else:
+        with pytest.raises(errors.ShapeError, match="no such diagonal"):
+            np.diagonal(x, k)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.complex128])
+def test_capsules_for_the_host(device, dtype):
+    """A copy where the device's memory is none of the host's, the memory itself on CPUs."""
+    host = np.arange(6, dtype=dtype).reshape(2, 3)
+    x = cuda.to_device(host)
+    for view, same in ((x, host), (x[:, ::2], host[:, ::2]), (x.T, host.T)):
+        found = np.from_dlpack(view, device="cpu")
+        np.testing.assert_array_equal(found, same)
+        copied = np.from_dlpack(view, device="cpu", copy=True)
+        view[...] = 9
+        np.testing.assert_array_equal(copied, same)
+        view[...] = same

@@ -122,3 +122,7 @@ class ArrayBase:
     ) -> Self:
         """The view whose shadow NumPy makes of this array's, looked up by what is asked."""
         raise NotImplementedError
+
+    def _has_view(self, asked: Any, view: Any) -> bool:
+        """Whether an array is a view of this one that was looked up so."""
+        raise NotImplementedError

@@ -106,6 +106,8 @@ class ArrayItems(ArrayBase):
         if gathers(key):
             numpy_dispatch.call("setitem", self, key, value)
             return
+        if isinstance(value, ArrayItems) and not self.readonly and self._is_part(key, value):
+            return  # x[key] += y has written there
         target = self._view(key)
         check_writable(target)
         where = self._stream(stream)

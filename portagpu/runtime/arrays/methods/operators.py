@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-_elementwise = numpy_dispatch.ELEMENTWISE
+_elementwise, _writing = numpy_dispatch.ELEMENTWISE, numpy_dispatch.IN_PLACE
 _OTHERS = (type(None), str, bytes)  # are no operands: Python itself answers == and !=
 
 
@@ -57,7 +57,8 @@ def _in_place(name: str) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
         if isinstance(other, _OTHERS):
             return NotImplemented
-        return numpy_dispatch.call(name, self, other, out=self)
+        function = _writing.get(name)
+        return numpy_dispatch.call(name, self, other, out=self) if function is None else function(self, other)
 
     return operator
 

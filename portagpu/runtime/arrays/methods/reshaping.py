@@ -25,6 +25,10 @@ class ArrayReshaping(ArrayBase):
     def _view(self, key: Any) -> Self:
         return self._seen(key_of(key), lambda shadow: views.indexed(shadow, key), moves=True)
 
+    def _is_part(self, key: Any, array: Any) -> bool:
+        """Whether an array was made as ``self[key]``; False, too, where nobody remembers."""
+        return self._has_view(key_of(key), array)
+
     def broadcast_to(self, shape: Any) -> Self:
         """Read-only view of a broadcast shape. Raises `ShapeError`."""
         return self._broadcast(shape, readonly=True)
