@@ -85,6 +85,10 @@ class ArrayBase:
         """The view at subscripts."""
         raise NotImplementedError
 
+    def _is_part(self, key: Any, array: Any) -> bool:
+        """Whether ``array`` is the part of this array that ``key`` selects."""
+        raise NotImplementedError
+
     def _broadcast(self, shape: Any, *, readonly: bool = False) -> Self:
         """The view of a broadcast shape."""
         raise NotImplementedError
