@@ -119,6 +119,16 @@ class Capabilities:
     free_function_kernels: bool = True  # an extension. False: SYCL 2020 alone, a header for compilers of files
 
     @property
+    def is_serial(self) -> bool:
+        """Whether a thread that goes through many elements is better than many threads of few each: on CPUs."""
+        return self.device_type is DeviceType.CPU
+
+    @property
+    def shares_on_chip(self) -> bool:
+        """Whether threads of a block had better exchange numbers in shared memory than work alone."""
+        return self.local_memory_dedicated
+
+    @property
     def largest_block(self) -> int:
         """Threads of a block at most: of a kernel that is compiled for its size, where that may be larger."""
         return max(self.max_work_group_size, self.max_named_group_size)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from portagpu.device import DeviceType
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.ready import ReadyLaunch, remember
 from portagpu.expressions.kernels import kernel_of, kernel_of_rows
@@ -199,6 +198,6 @@ def _first_launch(
 
 def _items_of(context: Context, itemsize: int) -> int:
     """Elements of a thread."""
-    if context.capabilities.device_type is DeviceType.CPU:
+    if context.capabilities.is_serial:
         return 1
     return max(1, min(4, _BYTES // itemsize))

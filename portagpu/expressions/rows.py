@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portagpu.device import DeviceType
 from portagpu.device.capabilities import Capabilities
 from portagpu.expressions.axes import broadcast_strides, joined_but
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -88,7 +87,7 @@ def rows_of(
     extents, steps = _steps(targets, arrays, shifts)
     sets = {own: n for n, own in enumerate(dict.fromkeys(own for own in steps if own is not None))}
     spans = [(1, 0) if own is None else _span(extents, own[0]) for own in steps]
-    loops = caps.device_type is DeviceType.CPU
+    loops = caps.is_serial
     wide = loops or max(targets[0].size, *(span for span, _ in spans)) >= _LARGE
     width, rows = extents[-1], math.prod(extents[:-1])
     side, down = (1, 1) if loops else _block(width, threads_on(caps))

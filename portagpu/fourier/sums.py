@@ -51,7 +51,7 @@ def is_short(x: DeviceNDArray, axis: int, what: Transform) -> bool:
     """Whether so few numbers are added that a fast transform is no faster, nor more exact."""
     caps = x.context.capabilities
     lines = math.prod(x.shape[:axis]) * math.prod(x.shape[axis + 1 :])
-    return not caps.local_memory_dedicated and caps.fp64 and lines * (what.kept or what.n) * what.n <= _MOST
+    return not caps.shares_on_chip and caps.fp64 and lines * (what.kept or what.n) * what.n <= _MOST
 
 
 def summed(x: DeviceNDArray, axis: int, what: Transform, stream: Stream) -> DeviceNDArray:

@@ -60,7 +60,7 @@ class _Blocks:
 @lru_cache(64)
 def _blocks(caps: Capabilities, itemsize: int) -> _Blocks:
     """For parts of numbers of that size."""
-    if not caps.local_memory_dedicated:
+    if not caps.shares_on_chip:
         lanes = native_lanes(caps, itemsize)
         longest = _LONGEST
         while longest * lanes * itemsize * 4 > caps.local_memory_static:

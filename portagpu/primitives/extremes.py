@@ -12,7 +12,7 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.dispatch.dispatcher import Dispatcher
-from portagpu.primitives.shares import is_serial, threads_of
+from portagpu.primitives.shares import threads_of
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 
 _LANES = 16  # of a CPU's thread: compares for vectors of that many elements
@@ -29,7 +29,7 @@ def extremes(values: DeviceNDArray) -> tuple[Any, Any]:
     context = values.context
     caps = context.capabilities
     threads = threads_of(caps)
-    most = caps.compute_units * (1 if is_serial(caps) else _BLOCKS_PER_UNIT)
+    most = caps.compute_units * (1 if caps.is_serial else _BLOCKS_PER_UNIT)
     blocks = max(1, min(most, values.size // _LEAST))
     share = -(-values.size // blocks)
     with context.unsettled:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.device.capabilities import Capabilities
 
 _THREADS = 256
 _BLOCKS_PER_UNIT = 32  # of a GPU: some four rounds of all blocks that it holds at once
@@ -23,7 +23,7 @@ class Shares(NamedTuple):
 
 def shares_of(count: int, caps: Capabilities, tile: int) -> Shares:
     """Shares of ``count`` elements: on GPUs multiples of a tile, on CPUs blocks of one thread that goes through all."""
-    if is_serial(caps):
+    if caps.is_serial:
         blocks = max(1, min(caps.compute_units * _SHARES_PER_CORE, count // _LEAST_OF_CORE))
         share = -(-count // (blocks * _ALIGNED)) * _ALIGNED
         return Shares(max(1, -(-count // share)) if share else 1, 1, share)
@@ -35,12 +35,7 @@ def shares_of(count: int, caps: Capabilities, tile: int) -> Shares:
 
 def threads_of(caps: Capabilities) -> int:
     """Threads of a block: a power of two."""
-    if is_serial(caps):
+    if caps.is_serial:
         return 1
     limit = min(_THREADS, caps.max_work_group_size, caps.max_work_item_sizes[0])
     return 1 << (limit.bit_length() - 1)
-
-
-def is_serial(caps: Capabilities) -> bool:
-    """Whether a thread that goes through many elements is better than many threads: on CPUs."""
-    return caps.device_type is DeviceType.CPU

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from portagpu import cuda
-from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.device.capabilities import Capabilities
 from portagpu.runtime.arrays.array import DeviceNDArray
 
 _THREADS = 256
@@ -17,7 +17,7 @@ _TURNS = 16  # shares for each core of a CPU, so that all are done at the same t
 
 def has_lanes_of_threads(caps: Capabilities) -> bool:
     """Whether neighbouring threads run together, and not each by itself."""
-    return caps.device_type is not DeviceType.CPU or caps.subgroup_size > 1
+    return not caps.is_serial or caps.subgroup_size > 1
 
 
 def grid_of(array: DeviceNDArray) -> tuple[int, int, bool]:

@@ -16,7 +16,7 @@ __all__ = ["argsort", "searchsorted", "sort"]
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> DeviceNDArray:
-    """`numpy.sort`: a sorted copy along an axis, stable in any case. NaN is the largest number."""
+    """`numpy.sort`: a sorted copy along an axis, stable in any case. NaN is last."""
     return primitives.sort(x, axis=axis, descending=descending)
 
 

@@ -19,6 +19,7 @@ from operand_drawing import (
     finite,
     laid_out,
     natural,
+    ordered,
     special,
     whole,
 )
@@ -59,7 +60,9 @@ def _parts(d: Drawing) -> Case:
 
     def call(n: Any, a: Any) -> Any:
         found = [a.conj(), a.conjugate(), a.real, a.imag, np.real(a), np.imag(a)]
-        return [*found, np.fix(a)] if a.dtype.kind == "f" else found
+        if a.dtype.kind != "f":
+            return found
+        return [*found, np.trunc(a) if isinstance(a, np.ndarray) else np.fix(a)]  # NumPy 2.5 warns of its own
 
     return Case(call=call, operands=(x,))
 
@@ -113,7 +116,21 @@ def _average(d: Drawing) -> Case:
     return Case(call=call, operands=(x, weights), limit=near(400))
 
 
-@row("numpy.median numpy.quantile numpy.percentile")
+@rows(["numpy.quantile", "numpy.percentile"])
+def _weighted_quantiles(d: Drawing, name: str) -> Case:
+    """Sums of whole weights are exact, so that they reach a share where NumPy's do."""
+    x = d.array((*INTEGERS, *FLOATS), d.one((1,), (7,), (3, 4), (2, 3, 5)), ordered)
+    axis = d.axis(x.host.ndim, several=True) or None
+    axes = () if axis is None else (axis,) if isinstance(axis, int) else axis
+    along = tuple(x.host.shape[n] for n in axes) if axes and d.boolean() else x.host.shape
+    w = d.array(("int32", "float32", "float64"), along, lambda r, s, t: r.integers(0, 4, s).astype(t))
+    q = d.one(0.5, [0.0, 0.25, 1.0], np.asarray([0.9, 0.1], np.float32))
+    q = q if name == "numpy.quantile" else np.multiply(q, 100)
+    options = {"axis": axis, "keepdims": d.boolean(), "method": "inverted_cdf"}
+    return Case(call=lambda n, a, b: getattr(n, name[6:])(a, q, weights=b, **options), operands=(x, w))
+
+
+@row("numpy.median")
 def _quantiles(d: Drawing) -> Case:
     x = d.array((*INTEGERS, *FLOATS), d.one((1,), (7,), (3, 4), (2, 3, 5)), finite)
     options = {"axis": d.axis(x.host.ndim, several=True), "keepdims": d.boolean()}

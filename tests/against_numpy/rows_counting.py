@@ -97,6 +97,12 @@ def _quantiles(d: Drawing, name: str) -> Case:
     short = name[6:]
     if short == "nanpercentile":
         share = (np.multiply(share[0], 100),)
+    if short != "nanmedian" and d.boolean():
+        axis = options["axis"]
+        axis = axis[0] if isinstance(axis, tuple) else axis
+        w = d.array(("int32", "float64"), x.host.shape, lambda r, s, t: r.integers(0, 4, s).astype(t))
+        options |= {"axis": axis, "method": "inverted_cdf"}
+        return Case(call=lambda n, a, b: getattr(n, short)(a, *share, weights=b, **options), operands=(x, w))
     call = lambda n, a: getattr(n, short)(a, *share, **options)  # noqa: E731
     return Case(call=call, operands=(x,), limit=near(64), dtypes=x.host.dtype.kind != "f")
 

@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 import numpy as np
+from falling_orders import falling, falling_order
 from function_table import Case, row
 from operand_drawing import INEXACT, NUMBERS, REAL, Drawing, finite, laid_out, ordered
 from rows_elements import elements_case
@@ -29,20 +30,30 @@ def _operator(d: Drawing) -> Case:
 @row("x.sort")
 def _sort(d: Drawing) -> Case:
     x = d.array(_SORTED, least=1, values=ordered, plain=True)
-    axis = d.axis(x.host.ndim, none=False)
+    axis, descending = d.axis(x.host.ndim, none=False), d.boolean()
+    keywords: dict[str, Any] = {"descending": True} if descending else {"kind": "stable"}
 
     def call(n: Any, a: Any) -> Any:
-        a.sort(axis, kind="stable")
+        a.sort(axis, **keywords)
         return a
 
-    return Case(call=call, operands=(x,))
+    def numpys(n: Any, a: Any) -> Any:
+        a[...] = falling(a, axis) if descending else np.sort(a, axis)
+        return a
+
+    return Case(call=call, operands=(x,), numpy=numpys)
 
 
 @row("x.argsort")
 def _argsort(d: Drawing) -> Case:
     x = d.array(_SORTED, least=1, values=ordered)
-    axis = d.axis(x.host.ndim)
-    return Case(call=lambda n, a: a.argsort(axis, kind="stable"), operands=(x,))
+    axis, descending = d.axis(x.host.ndim), d.boolean()
+
+    def numpys(n: Any, a: Any) -> Any:
+        return falling_order(a, axis) if descending else np.argsort(a, axis, stable=True)
+
+    call = lambda n, a: a.argsort(axis, stable=True, descending=descending)  # noqa: E731
+    return Case(call=call, operands=(x,), numpy=numpys)
 
 
 @row("x.partition x.argpartition")

@@ -49,6 +49,20 @@ def _leading(d: Drawing, x: Operand) -> Operand:
     return laid_out(host, (), lambda a: a)
 
 
+@row("numpy.polydiv")
+def _polydiv(d: Drawing) -> Case:
+    """By divisors that begin with 2: products with it are exact, so that rests have NumPy's length."""
+    dtypes = (*INTEGERS, *FLOATS, "complex64", "complex128")
+    u, v = _line(d, least=1, dtypes=dtypes), _line(d, least=1, dtypes=dtypes)
+    parts = []
+    for x in (u, v):
+        host = np.clip(np.rint(x.host.real), 0, 8).astype(x.host.dtype)
+        if x is v:
+            host[0] = 2
+        parts.append(laid_out(host, (), lambda a: a))
+    return Case(call=lambda n, a, b: n.polydiv(a, b), operands=tuple(parts), limit=relative(64))
+
+
 @row("numpy.polyder")
 def _polyder(d: Drawing) -> Case:
     m = d.integer(0, 3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from falling_orders import HAS_DESCENDING, falling, falling_order
 from function_table import Case, row, rows
 from operand_drawing import ALL, INTEGERS, REAL, WITH_HALVES, Drawing, Operand, finite, laid_out, number, ordered, whole
 
@@ -180,19 +181,15 @@ def _sort(d: Drawing, name: str) -> Case:
     x = d.array(_SORTED, values=ordered, least=1)
     short, standard = name.split(".")[1], name.startswith("xp")
     axis = d.axis(x.host.ndim, none=not standard)
-    if not standard:
-        return Case(call=lambda n, a: getattr(n, short)(a, axis=axis, stable=True), operands=(x,), limit=_order)
     descending = d.boolean()
+    keywords = {"descending": True} if descending and (standard or HAS_DESCENDING) else {}
 
     def numpys(n: Any, a: Any) -> Any:
-        if not descending:
-            return getattr(np, short)(a, axis=axis, stable=True)
-        turned = np.flip(a, axis=axis)
-        places = np.flip(np.argsort(turned, axis=axis, stable=True), axis=axis)
-        places = a.shape[axis] - 1 - places
-        return places if short == "argsort" else np.take_along_axis(a, places, axis=axis)
+        if keywords:
+            return (falling_order if short == "argsort" else falling)(a, axis)
+        return getattr(np, short)(a, axis=axis, stable=True)
 
-    call = lambda n, a: getattr(n, short)(a, axis=axis, descending=descending)  # noqa: E731
+    call = lambda n, a: getattr(n, short)(a, axis=axis, stable=True, **keywords)  # noqa: E731
     return Case(call=call, operands=(x,), numpy=numpys, limit=_order)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from function_table import NAMES, ROWS, run
+from gpu_forms import gpu_forms
 from hypothesis import given
 from hypothesis import strategies as st
 from operand_drawing import Drawing
@@ -54,6 +55,19 @@ def test_every_function_has_a_row():
 @pytest.mark.in_turn(24)
 @pytest.mark.parametrize("name", sorted(ROWS))
 def test_as_numpy(device, name):
+    _check(device, name)
+
+
+@pytest.mark.one_device
+@pytest.mark.in_turn(48)
+@pytest.mark.parametrize("name", sorted(ROWS))
+def test_forms_of_gpus(device, name):
+    """The kernels that GPUs run, wherever this is."""
+    with gpu_forms():
+        _check(device, name)
+
+
+def _check(device, name):
     if not device.capabilities.fp64:
         pytest.skip("without float64, dtypes of results are not NumPy's")
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import pytest
-
-from portagpu.primitives import extremes, shares
-from portagpu.primitives.bins import histograms
-from portagpu.primitives.gathers import gathering
+from gpu_forms import gpu_forms
 
 
 @pytest.fixture
-def as_on_gpus(monkeypatch):
+def as_on_gpus(device):
     """Kernels with many threads that exchange what they find, whatever the device is."""
-    for module in (shares, histograms, gathering, extremes):
-        monkeypatch.setattr(module, "is_serial", lambda caps: False)
+    with gpu_forms():
+        yield
+
+
+@pytest.fixture(params=["own", "of GPUs"])
+def form(request, device):
+    """The device's form, and that of GPUs."""
+    if request.param == "of GPUs":
+        request.getfixturevalue("as_on_gpus")
+    return request.param

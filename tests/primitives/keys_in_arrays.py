@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from falling_orders import falling_order
 
 _INTEGERS = "int8 uint8 int16 uint16 int32 uint32 int64 uint64"
 DTYPES = [
@@ -28,8 +29,10 @@ def sample(dtype, shape, seed=0):
     return np.where(rng.random(shape) < 0.5, rng.standard_normal(shape), few).astype(dtype)
 
 
-def stable_order(x, axis=-1):
+def stable_order(x, axis=-1, *, descending=False):
     """NumPy's stable order; NaN of other signs do not mislead its sort of float16."""
     if x.dtype.kind == "f":
         x = np.where(np.isnan(x), np.array(np.nan, x.dtype), x)
-    return np.argsort(x, axis=axis, kind="stable")
+    if not descending:
+        return np.argsort(x, axis=axis, kind="stable")
+    return falling_order(x, axis)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from against_numpy import alike, same
+from gpu_forms import gpu_forms
 from hypothesis import given
 from hypothesis import strategies as st
 
 from portagpu import cuda
-from portagpu.errors import ArgumentTypeError, SettingsError, ShapeError
+from portagpu.errors import ArgumentTypeError, ArgumentValueError, SettingsError, ShapeError
 
 _RNG = np.random.default_rng(12)
 A = _RNG.normal(size=(3, 4, 5))
@@ -97,6 +100,10 @@ def test_long_convolutions(device, monkeypatch):
 def test_polynomials(device):
     same(lambda p, x: [np.polyval(p, x), np.polyval([2, 0, 1], x), np.polyval(p, 2.5)], ROW[:4], B)
     same(lambda p, q: [np.polyadd(p, q), np.polysub(q, p), np.polymul(p, q)], ROW[:4], ROW[:2])
+    same(
+        lambda p, q: [*np.polydiv(p, q), *np.polydiv(q, p), *np.polydiv(p, q[:1]), *np.polydiv(p, [4, 1])], ROW, ROW[:3]
+    )
+    same(lambda p: [*np.polydiv(p, p), *np.polydiv(p * 0, [1, 2, 3])], INTS[0])
     same(lambda p: [np.polyder(p), np.polyder(p, 2), np.polyint(p), np.polyint(p, 2, [3, 4])], ROW[:5])
     same(lambda x, y: np.polyfit(x, y, 2), np.arange(9.0), ROW, rtol=1e-9, atol=1e-10)
     same(lambda x, y: np.polyfit(x, y, 1, w=np.abs(y)), np.arange(9.0), ROW, rtol=1e-9, atol=1e-10)
@@ -113,6 +120,41 @@ def test_quantiles_by_all_methods(device, method):
         same(lambda x, a=axis: np.quantile(x, q, axis=a, method=method), INTS)
     same(lambda x: np.percentile(x, [10, 99], axis=1, method=method, keepdims=True), HOLES)
     same(lambda x: np.nanquantile(x, q, axis=1, method=method), HOLES[[0, 1, 3, 4, 5]])
+
+
+@pytest.mark.one_device(fast=True)
+@pytest.mark.parametrize("kind", ["float32", "float64", "int16"])
+@pytest.mark.parametrize("form", [nullcontext, gpu_forms])
+def test_quotients_of_long_polynomials(device, kind, form):
+    """Of more coefficients than a block has threads: with NumPy's bits, as no product is joined with a difference."""
+    rng = np.random.default_rng(3)
+    u, v = (rng.integers(-1, 2, n).astype(kind) for n in (1100, 520))
+    v[0] = 3
+    with form():
+        same(lambda p, q: [*np.polydiv(p, q), *np.polydiv(q, p)], u, v, rtol=0, atol=0)
+
+
+@pytest.mark.one_device
+@pytest.mark.filterwarnings("ignore:All-NaN")
+def test_quantiles_of_weighted_elements(device):
+    weights = np.random.default_rng(4).integers(0, 4, HOLES.shape)
+    options = {"method": "inverted_cdf", "keepdims": True}
+    for axis in (None, 0, 1):
+        same(lambda x, w, a=axis: np.nanpercentile(x, 40, a, weights=w + 1, **options), HOLES, weights)
+        same(lambda x, w, a=axis: np.quantile(x, [0, 0.3, 1], a, weights=w, **options), INTS, weights[:5, :6])
+    same(lambda x, w: np.quantile(x, 0.4, (1, 0), weights=w.T, **options), HOLES[3:], weights[3:])
+    same(lambda x, w: np.quantile(x, 0.4, 1, weights=w[0], method="inverted_cdf"), HOLES, weights)
+    same(lambda x, w: np.average(x, (1, 0), weights=w.T), INTS, INTS + 4.5)
+    x = cuda.to_device(ROW)
+    for wrong, text in ((ROW * 0, "sum"), (ROW * 0 - 1, "below"), (ROW**2 * np.inf, "finite")):
+        with pytest.raises(ArgumentValueError, match=text):
+            np.quantile(x, 0.5, weights=wrong, method="inverted_cdf")
+    with pytest.raises(ArgumentValueError, match="inverted_cdf"):
+        np.quantile(x, 0.5, weights=x * x)
+    with pytest.raises(ShapeError, match="weights of shape"):
+        np.quantile(x, 0.5, weights=ROW[:2], method="inverted_cdf")
+    with pytest.raises(ShapeError, match="one axis"):
+        np.polydiv(x, cuda.to_device(A))
 
 
 @pytest.mark.one_device

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from falling_orders import HAS_DESCENDING, falling, falling_order
 
 from portagpu import cuda, xp
-from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, ShapeError
+from portagpu.errors import ArgumentTypeError, ArgumentValueError, DTypeError, OutOfBoundsError, ShapeError
 
 
 @pytest.fixture
@@ -24,6 +25,28 @@ def test_sorts(pair):
     np.testing.assert_array_equal(np.argsort(d, 0, kind="stable").copy_to_host(), np.argsort(x, 0, kind="stable"))
     np.testing.assert_array_equal(np.partition(d, 3)[:, 3].copy_to_host(), np.partition(x, 3)[:, 3])
     assert np.argpartition(d, (0, -1)).shape == x.shape
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_falling_orders(device, axis):
+    x = np.random.default_rng(2).integers(-2, 3, (7, 9)).astype(np.float32)
+    x[x == 1], x[2], x[:, 4] = np.nan, -0.0, np.inf
+    d = cuda.to_device(x)
+    found = d.argsort(axis, descending=True)
+    np.testing.assert_array_equal(found.copy_to_host(), falling_order(x, axis))
+    np.testing.assert_array_equal(np.argsort(d, axis, stable=True).copy_to_host(), np.argsort(x, axis, stable=True))
+    parted = cuda.to_device(x)
+    parted.partition(3, axis, descending=True)
+    np.testing.assert_array_equal(parted.take([3], axis).copy_to_host(), falling(x, axis).take([3], axis))
+    places = d.argpartition(3, axis, descending=True)
+    found = np.take_along_axis(d, places, axis).take([3], axis)
+    np.testing.assert_array_equal(found.copy_to_host(), falling(x, axis).take([3], axis))
+    d.sort(axis, descending=True, stable=True)
+    np.testing.assert_array_equal(d.copy_to_host(), falling(x, axis))
+    d.sort(axis, descending=False)
+    np.testing.assert_array_equal(d.copy_to_host(), np.sort(x, axis))
+    if HAS_DESCENDING:
+        np.testing.assert_array_equal(np.sort(d, axis=None, descending=True).copy_to_host(), falling(x, None))
 
 
 def test_sets(pair):
@@ -53,6 +76,10 @@ def test_errors(pair):
     _, d = pair
     with pytest.raises(ArgumentTypeError, match="kind="):
         np.sort(d, kind="bogo")
+    with pytest.raises(ArgumentValueError, match="kind= stands beside"):
+        d.sort(kind="stable", descending=True)
+    with pytest.raises(ArgumentValueError, match="'introselect'"):
+        d.partition(3, kind="quicksort")
     with pytest.raises(DTypeError, match="order="):
         np.argsort(d, order="field")
     with pytest.raises(ShapeError, match="kth=30"):

@@ -80,7 +80,7 @@ class Launch(NamedTuple):
 
 def is_small(axes: Axes, most: int, caps: Capabilities) -> bool:
     """Whether one kernel of a CPU reduces all arrays like these, whatever their shape and steps."""
-    if caps.local_memory_dedicated or axes.lines * axes.length > most:
+    if caps.shares_on_chip or axes.lines * axes.length > most:
         return False
     return max(_span(axes, n) for n in range(len(axes.kept_steps))) < _LARGE
 
@@ -123,7 +123,7 @@ def planned_for_any(axes: Axes) -> Launch:
 
 def planned(axes: Axes, reducer: Reducer, operands: Sequence[DeviceNDArray], caps: Capabilities) -> Launch:
     """The plan for a reduction on a device."""
-    threaded = caps.local_memory_dedicated
+    threaded = caps.shares_on_chip
     lines, length = axes.lines, axes.length
     in_order = reducer.identity is None
     across = _is_across(axes, operands) or (in_order and bool(axes.kept))
@@ -256,7 +256,7 @@ def _lanes(
 
 def _parts(caps: Capabilities, reducer: Reducer, blocks: int, length: int, step: int, *, across: bool) -> int:
     """In how many parts each result is computed: enough to keep the device busy, and errors small."""
-    threaded = caps.local_memory_dedicated
+    threaded = caps.shares_on_chip
     wanted = max(1, caps.compute_units) * (_BLOCKS if threaded else _SHARES)
     least = step * (_ROUNDS if threaded or across else _CPU_ROUNDS)  # elements of a part
     parts = min(-(-wanted // max(1, blocks)), length // max(1, least))

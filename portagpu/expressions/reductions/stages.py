@@ -126,7 +126,7 @@ def stages_of(
 
     On CPUs what several axes are reduced along is reduced along the last of them first, whose elements are neighbours.
     """
-    several = len(axes.reduced) > 1 and axes.reduced[-1] >= _LONG and not context.capabilities.local_memory_dedicated
+    several = len(axes.reduced) > 1 and axes.reduced[-1] >= _LONG and not context.capabilities.shares_on_chip
     several = several and not is_small(axes, most, context.capabilities)
     if not several or reducer.has_places or reducer.identity is None:
         return _parts(element, reducer, axes, operands, context, most)

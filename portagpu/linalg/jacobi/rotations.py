@@ -43,7 +43,7 @@ class Threads:
     @classmethod
     def predict(cls, caps: Capabilities, m: int, dtype: np.dtype[Any]) -> Threads:
         """What suits a device, for columns of m elements."""
-        if not caps.local_memory_dedicated:
+        if not caps.shares_on_chip:
             lanes = 1 if dtype.kind == "c" else native_lanes(caps, dtype.itemsize)
             return cls(along=1, groups=1, lanes=lanes if m >= lanes else 1, edge=1)
         most = min(_THREADS, caps.max_work_group_size)
@@ -95,7 +95,7 @@ def tolerance_of(dtype: np.dtype[Any], m: int) -> np.floating[Any]:
 
 def _blocks_of(caps: Capabilities, most: int) -> int:
     """Blocks that share the pairs of a matrix: all there can be, but of cores a few each."""
-    return most if caps.local_memory_dedicated else min(most, _BLOCKS_OF_CORE * caps.compute_units)
+    return most if caps.shares_on_chip else min(most, _BLOCKS_OF_CORE * caps.compute_units)
 
 
 def orthogonalise(g: DeviceNDArray, v: DeviceNDArray | None, shape: tuple[int, int, int], stream: Stream) -> None:
@@ -115,7 +115,7 @@ def orthogonalise(g: DeviceNDArray, v: DeviceNDArray | None, shape: tuple[int, i
         v = device_array(1, dtype, context=context)
     kind = np.uint64 if g.is_large or v.is_large else np.uint32
     players = n + n % 2
-    most = _WHOLE if context.capabilities.local_memory_dedicated else _WHOLE_OF_CORE
+    most = _WHOLE if context.capabilities.shares_on_chip else _WHOLE_OF_CORE
     whole = n <= most or count >= 4 * context.capabilities.compute_units
     blocks = 1 if whole else _blocks_of(context.capabilities, -(-players // 2 // how.groups))
     tolerance = tolerance_of(dtype, m)

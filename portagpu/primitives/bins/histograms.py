@@ -12,7 +12,7 @@ from portagpu.errors import DTypeError, SettingsError, ShapeError
 from portagpu.primitives.bins import histogram_kernels as kernels
 from portagpu.primitives.extremes import extremes
 from portagpu.primitives.flat import stream_for
-from portagpu.primitives.shares import is_serial, threads_of
+from portagpu.primitives.shares import threads_of
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.checks import host_array
 from portagpu.runtime.arrays.creation import to_device
@@ -185,7 +185,7 @@ def _piece(
         if not x.size:
             launch(kernels.clear, out.size, None, 0, (out,), context)
             return out
-        if is_serial(caps):
+        if caps.is_serial:
             rows = max(1, min(caps.compute_units, x.size // max(bins.number, 1024)))
             parts = device_array((rows, bins.number), total, context=context)
             kernel = kernels.serial_kernel(bins.place, amount, total)

@@ -15,7 +15,6 @@ import numpy as np
 from portagpu.errors import ArgumentTypeError, OutOfBoundsError, ShapeError
 from portagpu.primitives.flat import flat, new, uploaded
 from portagpu.primitives.gathers import gather_kernels as kernels
-from portagpu.primitives.shares import is_serial
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import check_writable
 from portagpu.runtime.arrays.creation import to_device
@@ -107,7 +106,7 @@ def gather(x: DeviceNDArray, first: int, count: int, at: Subscripts) -> DeviceND
         source, index, target, fault = flat(x), flat(at.array), flat(out), _fault(context)
         if out.size != index.size:
             launch(kernels.gather_rows, out.size, None, 0, (source, index, target, extent, fault), context)
-        elif is_serial(context.capabilities) or out.size < _MANY:
+        elif context.capabilities.is_serial or out.size < _MANY:
             launch(kernels.gather_elements, out.size, None, 0, (source, index, target, fault), context)
         else:
             threads = -(-out.size // kernels.SEVERAL)

@@ -7,7 +7,6 @@ from functools import cache
 
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.primitives.flat import flat
-from portagpu.primitives.shares import is_serial
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.ufuncs.kernel_source import KEPT, kernel_from, launch
 
@@ -20,7 +19,7 @@ def fits(parts: Sequence[DeviceNDArray], out: DeviceNDArray) -> bool:
     """Whether parts, which have elements, can be joined by one launch: few, small, of one dtype and without gaps."""
     return (
         len(parts) <= MOST_PARTS
-        and 0 < out.size <= (MOST_ON_CPUS if is_serial(out.context.capabilities) else MOST_ELEMENTS)
+        and 0 < out.size <= (MOST_ON_CPUS if out.context.capabilities.is_serial else MOST_ELEMENTS)
         and out.dtype.kind in "biufc"
         and all(x.deferred is None and x.layout == "C" and x.dtype == out.dtype and x.size for x in parts)
     )

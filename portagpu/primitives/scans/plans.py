@@ -69,7 +69,7 @@ def divided(
 ) -> Division:
     """The division of a scan on a device; ``aligned``: vectors can be loaded and stored at once."""
     outer, length, inner = shape
-    threaded = caps.local_memory_dedicated
+    threaded = caps.shares_on_chip
     in_order = operator.identity is None
     block = min(_BLOCK, caps.max_work_group_size, caps.max_work_item_sizes[0]) if threaded else 1
     across = inner > 1 or in_order or not threaded or (length <= 32 and outer >= block)

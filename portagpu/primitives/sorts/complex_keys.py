@@ -1,7 +1,7 @@
 """The order of complex numbers, as NumPy has it: by three keys, the least one first.
 
 Numbers without NaN come first, in the order of real and then of imaginary parts; then those whose imaginary part is
-NaN, those whose real part is, and those whose parts both are.
+NaN, those whose real part is, and those whose parts both are. Only what is a number goes down where the order descends.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
@@ -43,12 +43,12 @@ def complex_order(x: DeviceNDArray, length: int, descending: bool, stream: Any) 
     parts = device_array(size, np.uint8, context=context)
     if size:
         launch(split_parts, size, None, stream, (flat, real, imaginary, parts), context)
-    order = order_of(part, descending=bool(descending))
+    order = order_of(part, descending=bool(descending), nan_is_least=bool(descending))
     places = None
     for keys, own in (
         (imaginary.view(BITS[part.itemsize]), order),
         (real.view(BITS[part.itemsize]), order),
-        (parts, order_of(parts.dtype, descending=bool(descending))),
+        (parts, order_of(parts.dtype)),
     ):
         if places is not None:
             keys = gathered(keys, places, length, length, stream)

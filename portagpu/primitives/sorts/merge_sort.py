@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.device.capabilities import DeviceType
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import KernelTypeError
 from portagpu.primitives.sorts.rows import Rows, checked_axis
@@ -102,7 +101,7 @@ def merge_sort(
     x = array_of(x)
     rows = Rows(x, checked_axis(axis, x.ndim))
     context = x.context
-    run = 32 if context.capabilities.device_type is DeviceType.CPU else 8
+    run = 32 if context.capabilities.is_serial else 8
     plan = Merge(function, run)
     with context.unsettled:
         source = rows.array.reshape(-1)

@@ -31,8 +31,8 @@ class Kind(Enum):
 class Order(NamedTuple):
     """How elements are ordered: the unsigned type of their bits, and what these stand for.
 
-    ``sign``: the bit of the sign; ``infinity``: a float's bits of infinity. NaN and NaT are last, first where the order
-    is descending; the two zeros are equal.
+    ``sign``: the bit of the sign; ``infinity``: a float's bits of infinity. NaN and NaT are larger than all numbers, or
+    ``nan_is_least``, so that they are last where the order is descending; the two zeros are equal.
     """
 
     kind: Kind
@@ -41,10 +41,11 @@ class Order(NamedTuple):
     sign: int
     infinity: int
     is_descending: bool
+    nan_is_least: bool
 
 
 @lru_cache
-def order_of(dtype: np.dtype[Any], *, descending: bool = False) -> Order:
+def order_of(dtype: np.dtype[Any], *, descending: bool = False, nan_is_least: bool = False) -> Order:
     """The order of a dtype's elements. Raises `DTypeError` for one that has no order of its own."""
     bits = 8 * dtype.itemsize
     key: Any = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}.get(bits)
@@ -62,7 +63,7 @@ def order_of(dtype: np.dtype[Any], *, descending: bool = False) -> Order:
         key = None
     if key is None:
         raise DTypeError(f"elements of {dtype} have no order that is computed here", hint="sort one of their fields")
-    return Order(kind, key, bits, 1 << (bits - 1), infinity, descending)
+    return Order(kind, key, bits, 1 << (bits - 1), infinity, descending, nan_is_least)
 
 
 @cuda.jit(device=True)
@@ -73,12 +74,14 @@ def ordered(raw, order: cuda.constexpr):
     if order.kind is Kind.SIGNED:
         key = key ^ sign
     elif order.kind is Kind.DATE:
-        key = (key ^ sign) - order.key(1)  # the smallest number, which is NaT, becomes the largest
+        key = key ^ sign
+        if not order.nan_is_least:
+            key = key - order.key(1)  # the smallest number, which is NaT, becomes the largest
     elif order.kind is Kind.FLOAT:
         magnitude = key & (sign - 1)
         below = order.key(0) - (key >> (order.bits - 1))  # all bits where the sign is set
         turned = (magnitude ^ below) - below + order.key(sign)  # the two zeros become one number
-        key = order.key(every) if magnitude > order.infinity else turned
+        key = order.key(0 if order.nan_is_least else every) if magnitude > order.infinity else turned
     if order.is_descending:
         key = key ^ every
     return key

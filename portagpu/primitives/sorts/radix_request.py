@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.device.capabilities import Capabilities
 from portagpu.primitives.sorts.ordering import Order
 from portagpu.primitives.sorts.radix_plan import WIDTH, Payload, Plan, tile_items
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -62,7 +62,7 @@ class Sorted:
 def has_tiles(caps: Capabilities) -> bool:
     """Whether blocks of many threads share tiles: not on devices whose threads run one after another."""
     threads = min(caps.max_work_group_size, caps.max_work_item_sizes[0])
-    return caps.device_type is not DeviceType.CPU and threads >= THREADS and caps.local_memory_static >= 2**15
+    return not caps.is_serial and threads >= THREADS and caps.local_memory_static >= 2**15
 
 
 def number_of(size: int) -> Any:

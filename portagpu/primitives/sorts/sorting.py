@@ -10,7 +10,7 @@ from portagpu.dispatch.repeated import repeated
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.primitives.gathers.gather import gathered
 from portagpu.primitives.sorts.complex_keys import complex_order
-from portagpu.primitives.sorts.ordering import order_of
+from portagpu.primitives.sorts.ordering import Order, order_of
 from portagpu.primitives.sorts.radix_request import Request
 from portagpu.primitives.sorts.radix_sort import sort_rows
 from portagpu.primitives.sorts.rows import BITS, Rows, checked_axis
@@ -24,14 +24,18 @@ _SMALL = 2**16  # elements of arrays whose launches take longer on the host than
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stream: Stream | int = 0) -> DeviceNDArray:
     """A sorted copy of an array, along an axis; equal elements keep their order.
 
-    NaN and NaT come last, first where the order is descending; complex numbers are ordered as NumPy orders them. Raises
-    `ShapeError` for an axis that the array does not have, `DTypeError` for elements without order.
+    NaN and NaT come last in both orders; complex numbers are ordered as NumPy orders them. Raises `ShapeError` for an
+    axis that the array does not have, `DTypeError` for elements without order.
     """
     x = array_of(x)
     at = checked_axis(axis, x.ndim)
     if x.size <= _SMALL and stream == 0:
         return repeated((sort, at, bool(descending)), (x,), lambda: _sorted(x, at, descending, 0))
     return _sorted(x, at, descending, stream)
+
+
+def _order(dtype: np.dtype[Any], descending: bool) -> Order:
+    return order_of(dtype, descending=bool(descending), nan_is_least=bool(descending))
 
 
 def _sorted(x: DeviceNDArray, axis: int, descending: bool, stream: Stream | int) -> DeviceNDArray:
@@ -41,7 +45,7 @@ def _sorted(x: DeviceNDArray, axis: int, descending: bool, stream: Stream | int)
             places = complex_order(rows.array, rows.length, descending, stream)
             taken = gathered(rows.array.reshape(-1), places, rows.length, rows.length, stream)
             return rows.restored(taken, x.dtype)
-        order = order_of(x.dtype, descending=bool(descending))
+        order = _order(x.dtype, descending)
         found = sort_rows(Request(keys=rows.bits(), length=rows.length, order=order, stream=stream))
         assert found.keys is not None
         return rows.restored(found.keys, x.dtype)
@@ -67,7 +71,7 @@ def _ordered(x: DeviceNDArray, axis: int, descending: bool, stream: Stream | int
 
 
 def _places(rows: Rows, dtype: np.dtype[Any], descending: bool, stream: Stream | int) -> DeviceNDArray:
-    order = order_of(dtype, descending=bool(descending))
+    order = _order(dtype, descending)
     request = Request(keys=rows.bits(), length=rows.length, order=order, indexed=True, keeps_keys=False, stream=stream)
     moved = sort_rows(request).moved
     assert moved is not None
@@ -93,7 +97,7 @@ def sort_by_key(
     laid = [Rows(array, at) for array in arrays]
     with keys.context.unsettled:
         if len(laid) == 1 and keys.dtype.kind != "c" and laid[0].array.itemsize in BITS:
-            order = order_of(keys.dtype, descending=bool(descending))
+            order = _order(keys.dtype, descending)
             request = Request(keys=rows.bits(), length=rows.length, order=order, values=laid[0].bits(), stream=stream)
             found = sort_rows(request)
             assert found.keys is not None and found.moved is not None

@@ -10,18 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from portagpu import cuda
+from portagpu import cuda, primitives
+from portagpu.dispatch import ready
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import functions
+from portagpu.expressions.writing import filled
 from portagpu.linalg import inv, lstsq
+from portagpu.primitives.shares import threads_of
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.numpy_dispatch import call, register
 from portagpu.ufuncs.kernel_source import launch
 from portagpu.xp import creation, fft, manipulation, products
 from portagpu.xp.conversion import array_of, arrays_of, context_of_any
 
+_NOTHING = 1e-8  # up to which the first coefficients of a rest are none, as NumPy has it
 _MOST_PRODUCTS = 2**28  # of a convolution whose elements are added one by one: transforms are faster then
 
 
@@ -139,6 +143,54 @@ def _without_leading_zeros(x: DeviceNDArray) -> DeviceNDArray:
     return left if left.size or not x.size else x[-1:]
 
 
+@cache
+def _division_kernel(threads: int) -> Dispatcher:
+    """Divide ``rest`` by ``v``, whose first coefficient's reciprocal is ``scale[0]``, for one block.
+
+    Products go through memory, so that no compiler joins them with differences: what is left has NumPy's bits.
+    """
+
+    def divide(rest, v, scale, quotient, products):
+        thread = cuda.threadIdx.x
+        for k in range(quotient.size):
+            factor = scale[0] * rest[k]
+            if thread == 0:
+                quotient[k] = factor
+            for j in range(thread, v.size, threads):
+                products[j] = factor * v[j]
+            cuda.syncthreads()
+            for j in range(thread, v.size, threads):
+                rest[k + j] -= products[j]
+            cuda.syncthreads()
+
+    return cuda.jit(divide)
+
+
+def _polydiv(u: Any, v: Any) -> tuple[DeviceNDArray, DeviceNDArray]:
+    """Long division by one block. The host waits for how many of the rest's first coefficients are as good as 0."""
+    x, y = _coefficients(u, v)
+    if x.ndim != 1 or y.ndim != 1 or not x.size or not y.size:
+        raise ShapeError(f"coefficients are arrays of one axis with elements, not of shapes {x.shape} and {y.shape}")
+    context = x.context
+    x, y = (n if n.dtype.kind in "fc" else n.astype(creation.default_float(context)) for n in (x, y))
+    kind = np.result_type(x.dtype, y.dtype)
+    held = np.dtype(np.float32) if kind == np.float16 else kind
+    scale = apply(np.divide, 1.0, y._view(slice(None, 1))).astype(held, copy=False)
+    rest, divisor = x.astype(held), y.astype(held, copy=False)
+    if x.size >= y.size:
+        with context.unsettled:
+            threads = threads_of(context.capabilities)
+            quotient = device_array(x.size - y.size + 1, held, context=context)
+            products = device_array(y.size, held, context=context)
+            ready.launch(_division_kernel(threads), 1, threads, (rest, divisor, scale, quotient, products))
+    else:
+        quotient = filled((1,), 0, held, context)
+    rest = rest.astype(kind, copy=False)
+    counts = primitives.flatnonzero(apply(np.logical_not, apply(np.less_equal, apply(np.absolute, rest), _NOTHING)))
+    begin = int(counts[0]) if counts.size else rest.size - 1
+    return quotient.astype(kind, copy=False), rest[begin:]
+
+
 def _polyder(p: Any, m: int = 1) -> DeviceNDArray:
     if m < 0:
         raise ShapeError(f"a polynomial is derived m times, not {m}")
@@ -208,6 +260,7 @@ register("polyval", _polyval, frozenset())
 register("polyadd", _of_sum(np.add), frozenset())
 register("polysub", _of_sum(np.subtract), frozenset())
 register("polymul", _polymul, frozenset())
+register("polydiv", _polydiv, frozenset())
 register("polyder", _polyder, frozenset({"m"}))
 register("polyint", _polyint, frozenset({"m", "k"}))
 register("polyfit", _polyfit, frozenset({"deg", "rcond", "full", "w", "cov"}))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, ArgumentValueError, ShapeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import chosen
@@ -16,6 +16,7 @@ from portagpu.primitives.sorts.sorting import sort
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.numpy_dispatch import register
 from portagpu.xp import creation, indexing
+from portagpu.xp.beyond.weights import weighted, weights_like
 from portagpu.xp.conversion import array_of, into
 
 _Places = Callable[[Any, Any], Any]
@@ -71,21 +72,26 @@ def _quantile(
 
     NaN where an element is NaN, or all are (``without_nan``).
     """
-    if weights is not None:
-        raise ArgumentTypeError("quantiles of device arrays take no weights=")
+    if weights is not None and method != "inverted_cdf":
+        raise ArgumentValueError(f"weights= goes with method='inverted_cdf', not {method!r}")
     if method not in _METHODS:
         raise ArgumentTypeError(f"method= is one of {', '.join(_METHODS)}, not {method!r}")
-    x = array_of(a)
+    x = array_of(a, getattr(weights, "context", None))
     if x.dtype.kind == "c":
         raise ArgumentTypeError("complex numbers have no quantiles", hint="those of x.real and of x.imag")
     rows, shape = _rows(x, axis)
-    places = np.asarray(q.copy_to_host() if isinstance(q, DeviceNDArray) else q, np.float64)
+    given = np.asarray(q.copy_to_host() if isinstance(q, DeviceNDArray) else q)
+    places = given.astype(np.float64)
     if not ((places >= 0) & (places <= 1)).all():
         raise ShapeError("quantiles are from 0 to 1, and percentiles from 0 to 100")
     if not rows.shape[-1]:
         raise ShapeError("quantiles of no elements")
-    mixed = _of_each if without_nan and x.dtype.kind == "f" else _of_all
-    found = mixed(rows, places.ravel(), method)
+    if weights is not None:
+        along, _ = _rows(weights_like(weights, x, axis), axis)
+        found = weighted(rows, along, given.ravel(), without_nan=without_nan)
+    else:
+        mixed = _of_each if without_nan and x.dtype.kind == "f" else _of_all
+        found = mixed(rows, places.ravel(), method)
     found = found.transpose((found.ndim - 1, *range(found.ndim - 1)))
     return into(found.reshape(*places.shape, *(shape if keepdims else found.shape[1:])), out)
 
@@ -164,7 +170,7 @@ def _between(below: DeviceNDArray, above: DeviceNDArray, share: DeviceNDArray) -
 
 
 def _percentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
-    share = np.asarray(q.copy_to_host() if isinstance(q, DeviceNDArray) else q, np.float64) / 100
+    share = np.true_divide(q.copy_to_host() if isinstance(q, DeviceNDArray) else q, 100)
     return _quantile(a, share, *args, **options)
 
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from portagpu.errors import ShapeError
 from portagpu.expressions.apply import apply
-from portagpu.primitives.gathers.gathering import normal_axis
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.layout import checked_dtype
 from portagpu.runtime.arrays.numpy_dispatch import call, register
 from portagpu.xp import creation, statistics
+from portagpu.xp.beyond.weights import weights_like
 from portagpu.xp.conversion import array_of, context_of_any
 from portagpu.xp.manipulation import concat
 
@@ -24,12 +24,7 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
         total: Any = creation.full_like(found, x.size // max(found.size, 1))
     else:
         x = array_of(a, getattr(weights, "context", None))
-        w = array_of(weights, x.context)
-        if w.shape != x.shape:
-            if axis is None or w.ndim != 1 or w.shape != (x.shape[axis],):
-                raise ShapeError(f"weights of shape {w.shape} are not those of an array of shape {x.shape}")
-            at = normal_axis(axis, x.ndim)
-            w = w.reshape(*(w.size if n == at else 1 for n in range(x.ndim))).broadcast_to(x.shape)
+        w = weights_like(weights, x, axis)
         kind = np.result_type(x.dtype, w.dtype, np.float64 if x.context.capabilities.fp64 else np.float32)
         if x.dtype.kind in "fc":
             kind = np.result_type(x.dtype, w.dtype)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import primitives
-from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import accumulations, functions
 from portagpu.expressions.writing import filled
@@ -30,35 +30,53 @@ def _flat_if_none(a: Any, axis: Any) -> tuple[DeviceNDArray, Any]:
     return (contiguous(array).reshape(-1), 0) if axis is None else (array, axis)
 
 
-def _checked(kind: Any, order: Any) -> None:
+def _checked(kind: Any, order: Any, *chosen: Any) -> None:
+    """``chosen``: values of keywords that say what ``kind=`` does, too."""
     if kind not in _KINDS:
         raise ArgumentTypeError(f"kind= is one of {', '.join(map(repr, _KINDS[1:]))}, not {kind!r}")
+    if kind is not None and any(value is not None for value in chosen):
+        raise ArgumentValueError("kind= stands beside stable= or descending=", hint="leave kind= out: sorts are stable")
     if order is not None:
         raise DTypeError("order= names fields of records, which have no order here", hint="sort one of the fields")
 
 
-def _sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> DeviceNDArray:
-    _checked(kind, order)
+def _sort(
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
+) -> DeviceNDArray:
+    _checked(kind, order, stable, descending)
     array, at = _flat_if_none(a, axis)
-    return primitives.sort(array, axis=at)
+    return primitives.sort(array, axis=at, descending=bool(descending))
 
 
-def _argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> DeviceNDArray:
-    _checked(kind, order)
+def _argsort(
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
+) -> DeviceNDArray:
+    _checked(kind, order, stable, descending)
     array, at = _flat_if_none(a, axis)
-    return primitives.argsort(array, axis=at)
+    return primitives.argsort(array, axis=at, descending=bool(descending))
 
 
-def _partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> DeviceNDArray:
+def _partition(
+    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None, *, descending: Any = None
+) -> DeviceNDArray:
+    array, at = _parted(a, kth, axis, kind, order)
+    return primitives.sort(array, axis=at, descending=bool(descending))  # it is partitioned at every place
+
+
+def _argpartition(
+    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None, *, descending: Any = None
+) -> DeviceNDArray:
+    array, at = _parted(a, kth, axis, kind, order)
+    return primitives.argsort(array, axis=at, descending=bool(descending))
+
+
+def _parted(a: Any, kth: Any, axis: Any, kind: Any, order: Any) -> tuple[DeviceNDArray, Any]:
+    if kind != "introselect":
+        raise ArgumentValueError(f"kind= of partitions is 'introselect', not {kind!r}")
+    _checked(None, order)
     array, at = _flat_if_none(a, axis)
     _check_kth(kth, array, at)
-    return primitives.sort(array, axis=at)  # what is sorted is partitioned at every place
-
-
-def _argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> DeviceNDArray:
-    array, at = _flat_if_none(a, axis)
-    _check_kth(kth, array, at)
-    return primitives.argsort(array, axis=at)
+    return array, at
 
 
 def _check_kth(kth: Any, array: DeviceNDArray, axis: int) -> None:
@@ -130,11 +148,12 @@ def _unique_parts(x: DeviceNDArray, axis: int, index: bool, inverse: bool, count
     return tuple(found) if len(found) > 1 else found[0]
 
 
-_SORTING = frozenset({"axis", "kind", "order", "stable"})
+_SORTING = frozenset({"axis", "kind", "order", "stable", "descending"})
+_PARTING = frozenset({"axis", "kind", "order", "descending"})
 register("sort", _sort, _SORTING)
 register("argsort", _argsort, _SORTING)
-register("partition", _partition, frozenset({"axis", "kind", "order"}))
-register("argpartition", _argpartition, frozenset({"axis", "kind", "order"}))
+register("partition", _partition, _PARTING)
+register("argpartition", _argpartition, _PARTING)
 register("searchsorted", _searchsorted, frozenset({"side", "sorter"}))
 register(
     "unique", _unique, frozenset({"return_index", "return_inverse", "return_counts", "axis", "equal_nan", "sorted"})

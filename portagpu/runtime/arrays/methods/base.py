@@ -86,7 +86,7 @@ class ArrayBase:
         raise NotImplementedError
 
     def _is_part(self, key: Any, array: Any) -> bool:
-        """Whether ``array`` is the part of this array that ``key`` selects."""
+        """Whether an array was made as the view at subscripts."""
         raise NotImplementedError
 
     def _broadcast(self, shape: Any, *, readonly: bool = False) -> Self:

@@ -84,22 +84,34 @@ class ArrayElements(ArrayBase):
         """Write values to the elements at numbers in C order. See `numpy.put`."""
         numpy_dispatch.call("put", self, indices, values, mode=mode)
 
-    def sort(self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
-        """Sort along an axis, in place. See `numpy.ndarray.sort`."""
-        numpy_dispatch.call("assign", self, numpy_dispatch.call("sort", self, axis=axis, kind=kind, order=order))
+    def sort(
+        self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
+    ) -> None:
+        """Sort along an axis, in place; NaN is last in both orders. See `numpy.ndarray.sort`."""
+        keywords = {"axis": axis, "kind": kind, "order": order, "stable": stable, "descending": descending}
+        numpy_dispatch.call("assign", self, numpy_dispatch.call("sort", self, **keywords))
 
-    def argsort(self, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Self:
+    def argsort(
+        self, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
+    ) -> Self:
         """The places of the elements in their order along an axis, int64."""
-        found: Self = numpy_dispatch.call("argsort", self, axis=axis, kind=kind, order=order)
+        keywords = {"axis": axis, "kind": kind, "order": order, "stable": stable, "descending": descending}
+        found: Self = numpy_dispatch.call("argsort", self, **keywords)
         return found
 
-    def partition(self, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
+    def partition(
+        self, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None, *, descending: Any = None
+    ) -> None:
         """Sort along an axis, in place: what is sorted is partitioned at each place."""
-        numpy_dispatch.call("assign", self, numpy_dispatch.call("partition", self, kth, axis=axis, order=order))
+        keywords = {"axis": axis, "kind": kind, "order": order, "descending": descending}
+        numpy_dispatch.call("assign", self, numpy_dispatch.call("partition", self, kth, **keywords))
 
-    def argpartition(self, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Self:
+    def argpartition(
+        self, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None, *, descending: Any = None
+    ) -> Self:
         """The places of the elements in an order that is partitioned at ``kth``: the whole order."""
-        found: Self = numpy_dispatch.call("argpartition", self, kth, axis=axis, order=order)
+        keywords = {"axis": axis, "kind": kind, "order": order, "descending": descending}
+        found: Self = numpy_dispatch.call("argpartition", self, kth, **keywords)
         return found
 
     def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Self:
