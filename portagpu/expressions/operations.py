@@ -14,6 +14,14 @@ _MOST = 4096  # combinations that are remembered
 _TRUTH = np.dtype(bool)
 
 
+_COSTLY = frozenset(
+    """
+    power float_power exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2 sin cos tan sinh cosh tanh arcsin arccos
+    arctan arcsinh arccosh arctanh arctan2 hypot cbrt gcd lcm
+    """.split()
+)
+
+
 class Operation:
     """A function of elements: the ``name`` of a NumPy function, or an attribute (".real"), or "astype".
 
@@ -27,6 +35,11 @@ class Operation:
 
     def __init__(self, name: str, inputs: tuple[np.dtype[Any], ...], dtype: np.dtype[Any]) -> None:
         self.name, self.inputs, self.dtype = name, inputs, dtype
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether storing a result and loading it again takes less than computing it twice."""
+        return self.name in _COSTLY
 
     @property
     def facts(self) -> tuple[Any, ...]:

@@ -85,6 +85,8 @@ class Parts:
     def _add_node(self, node: Node) -> bool:
         if node.shifts is not None:
             return self._add_rolled(node)
+        if self._reduces and node.operation.is_costly and node.is_wanted:  # is stored the second time
+            return False
         array = None
         if node.shape == self._shape:
             if node.array is not None and not self._reduces:

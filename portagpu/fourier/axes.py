@@ -11,6 +11,7 @@ from portagpu.expressions.apply import apply, convert
 from portagpu.fourier.convolutions import convolved
 from portagpu.fourier.kernels import COMPLEX, HERMITIAN, REAL
 from portagpu.fourier.lengths import LARGEST_PRIME, largest_prime
+from portagpu.fourier.sums import is_short, summed
 from portagpu.fourier.transforms import Transform, transformed
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
@@ -42,6 +43,8 @@ def transform_axis(x: DeviceNDArray, axis: int, what: Transform) -> DeviceNDArra
     stream = x._stream(0)
     if not x.is_c_contiguous():
         x = x.copy()
+    if is_short(x, axis, what):
+        return summed(x, axis, what, stream)
     if largest_prime(what.n) <= LARGEST_PRIME:
         return transformed(x, axis, what, stream)
     return _of_large_prime(x, axis, what, stream)

@@ -48,5 +48,7 @@ def uploaded(host: np.ndarray[Any, Any], context: Context) -> DeviceNDArray:
     """A copy of a host array that nobody else changes: the call does not wait for what the device does before."""
     made = new(host.shape, host.dtype, context)
     if host.size:
-        upload(made, np.ascontiguousarray(host).reshape(-1), current_stream(context), blocking=False, is_own=True)
+        flat = np.ascontiguousarray(host).reshape(-1)
+        with context.unsettled:
+            upload(made, flat, current_stream(context), blocking=False, is_own=True)
     return made

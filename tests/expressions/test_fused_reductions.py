@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from portagpu import cuda, xp
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
-from portagpu.expressions.reductions import reducing
+from portagpu.expressions.reductions import stages
 
 FUNCTIONS = "sum prod max min any all mean var std argmax argmin count_nonzero ptp".split()
 DTYPES = ["bool", "int8", "uint16", "int32", "uint64", "float16", "float32", "float64", "complex64"]
@@ -170,13 +170,13 @@ def test_mistakes(device):
 @pytest.mark.parametrize("warps", [False, True])
 def test_plans_of_gpus(device, monkeypatch, warps):
     """Blocks of threads, and exchanges between them, compute the same wherever they run."""
-    real = reducing.planned
+    real = stages.planned
 
     def planned(axes, reducer, operands, caps):
         changed = {"local_memory_dedicated": True, "warp_instructions": warps, "max_work_group_size": 64}
         return real(axes, reducer, operands, dataclasses.replace(caps, **changed))
 
-    monkeypatch.setattr(reducing, "planned", planned)
+    monkeypatch.setattr(stages, "planned", planned)
     monkeypatch.setattr(cuda.current_context(), "expression_launches", {})
     host = values_of("float32", (3, 5000))
     x = cuda.to_device(host)
@@ -185,3 +185,30 @@ def test_plans_of_gpus(device, monkeypatch, warps):
     if not warps:
         check(xp.max(cuda.to_device(host.T.copy()), axis=0), host.max(axis=1))
         check(xp.sum(cuda.to_device(host[:, 1:]), axis=0), host[:, 1:].sum(axis=0))
+
+
+@pytest.mark.parametrize("name", ["any", "min", "argmax", "sum"])
+def test_reductions_alike_get_a_kernel_of_their_own(device, name):
+    """Results are the same before, with the kernel for any array, and after."""
+    values = (np.arange(3 * 5 * 64) * 7 % 911).astype(np.int32).reshape(3, 64, 5) - 200
+    x = cuda.to_device(values)
+    for view, host in ((x, values), (x[:, ::-2], values[:, ::-2]), (x.T, values.T)):
+        for axis in (None, 1):
+            wanted = getattr(np, name)(host, axis=axis)
+            for _ in range(70):
+                found = getattr(np, name)(view, axis=axis)
+            assert np.array_equal(np.asarray(found), wanted)
+
+
+def test_costly_functions_are_computed_once(device):
+    """Of an array that the program has: what is reduced a second time is stored, in whatever expression it is."""
+    x = cuda.to_device(np.linspace(0.5, 2, 40, dtype=np.float32))
+    y = np.exp(x)
+    first, second, third = np.sum(y + 1), np.max(y * 2), np.any(y > 7)
+    assert y.deferred is None
+    host = np.exp(np.asarray(x))
+    np.testing.assert_allclose([float(first), float(second)], [np.sum(host + 1), 2 * host.max()], rtol=1e-5)
+    assert bool(third) == (host.max() > 7)
+    cheap = x + 1
+    assert float(np.max(cheap * 2)) == float(np.max(cheap - 3)) * 2 + 6
+    assert cheap.deferred is not None

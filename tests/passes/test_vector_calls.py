@@ -62,6 +62,17 @@ def choices(value, row, column, x, table):
     return found if not (both or column == 2) else -found
 
 
+@cuda.jit(device=True)
+def alike(first, second):
+    return 1 if first == second else 2
+
+
+def truths(value, row, column, x, table):
+    wide, narrow = value > 0, table[column] > 0
+    found = (1 if wide == narrow else 2) + (4 if wide != (row < 2) else 8) + (16 if narrow > wide else 32)
+    return value * found + alike(wide, narrow) + (wide <= (x[row, column] < 0)) + alike(wide, row < 2)
+
+
 def loops(value, row, column, x, table):
     for k in range(column % 4):
         value += x[row, k]
@@ -78,6 +89,10 @@ CASES = [
     (branches, "float32x8"),
     (branches, "float64x2"),
     (choices, "float32x8"),
+    (choices, "float64x4"),
+    (truths, "float32x8"),
+    (truths, "float64x2"),
+    (truths, "int64x4"),
     (loops, "float32x4"),
     (integers, "int32x8"),
     (integers, "int64x4"),
@@ -102,7 +117,7 @@ def test_functions_of_vectors(device, function, vector):
     if function is choices:
         values[1, 3], table[5] = np.nan, np.nan
     wanted = np.zeros_like(values)
-    on_host = FunctionType(function.__code__, {**globals(), "halved_twice": halved_twice.py_func})
+    on_host = FunctionType(function.__code__, {**globals(), **{f.__name__: f.py_func for f in (halved_twice, alike)}})
     with np.errstate(all="ignore"):
         for row, column in np.ndindex(ROWS, COLUMNS):
             value = values[row, column]

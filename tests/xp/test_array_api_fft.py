@@ -5,6 +5,7 @@ import pytest
 
 from portagpu import cuda, xp
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError, UnknownOptionError
+from portagpu.fourier import sums
 from portagpu.fourier.lengths import radices, roots, smooth_from, split
 
 _LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 11, 16, 30, 61, 67, 77, 105, 128, 134, 1000, 1031, 2048, 3 * 2048, 4099)
@@ -24,12 +25,19 @@ def _check(found, expected, dtype, n):
     assert np.linalg.norm(found - expected) <= limit * np.linalg.norm(expected)
 
 
+@pytest.fixture(params=["short ones as sums", "all fast"])
+def ways(request, monkeypatch):
+    """CPUs add few numbers as they are."""
+    if request.param == "all fast":
+        monkeypatch.setattr(sums, "_MOST", 0)
+
+
 @pytest.mark.each_value(thorough=True)
 @pytest.mark.in_turn(4)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("batch", [1, 19])
 @pytest.mark.one_device
-def test_lengths(device, dtype, batch):
+def test_lengths(device, ways, dtype, batch):
     for n in _LENGTHS if batch == 1 else _LENGTHS[:-3]:
         x = _random((batch, n), dtype)
         there = cuda.to_device(x)
@@ -41,7 +49,7 @@ def test_lengths(device, dtype, batch):
 @pytest.mark.in_turn(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.one_device
-def test_real(device, dtype):
+def test_real(device, ways, dtype):
     for n in (1, 2, 7, 12, 67, 100, 2048, 3000):
         x, half = _random((3, n), dtype), _random((3, n // 2 + 1), f"c{2 * np.dtype(dtype).itemsize}")
         reals, halves = cuda.to_device(x), cuda.to_device(half)
@@ -54,8 +62,9 @@ def test_real(device, dtype):
 
 @pytest.mark.parametrize("norm", ["backward", "ortho", "forward"])
 @pytest.mark.parametrize("n", [3, 8, 71])
+@pytest.mark.in_turn(2)
 @pytest.mark.one_device
-def test_axes_lengths_and_norms(device, n, norm):
+def test_axes_lengths_and_norms(device, ways, n, norm):
     x = _random((4, 6, 5), "complex64")
     for given in (x, x.transpose(2, 0, 1), x[::-1, ::2]):
         there = cuda.to_device(x)

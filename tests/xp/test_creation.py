@@ -54,13 +54,24 @@ def test_numbers_everywhere(device):
     same(zeros + 1, np.where(np.arange(100) == 3, 6.0, 1.0))
 
 
+def test_whole_numbers_from_nested_sequences(device):
+    """NumPy makes float64 of integers from 2**63 on beside smaller ones, unless it is told the dtype."""
+    numbers = [[0, 2**63 + 1], [2**64 - 1, 5]]
+    same(xp.asarray(numbers, dtype=xp.uint64), np.asarray(numbers, np.uint64))
+    x = xp.zeros((2, 2), dtype=xp.uint64)
+    x[...] = numbers
+    same(x, np.asarray(numbers, np.uint64))
+    same(xp.asarray([1.5, -2.5], dtype=xp.int8), np.asarray([1, -2], np.int8))
+
+
 def test_matrices(device):
-    for args, k in (((4,), 0), ((3, 5), 1), ((5, 3), -2), ((0, 2), 0)):
+    for args, k in (((4,), 0), ((3, 5), 1), ((5, 3), -2), ((0, 2), 0), ((2, 3), 10**30), ((2, 3), -(10**30))):
         same(xp.eye(*args, k=k), np.eye(*args, k=k))
     x = np.random.default_rng(0).random((2, 4, 5))
     for k in (0, 1, -2, 9):
         same(xp.tril(cuda.to_device(x), k=k), np.tril(x, k))
         same(np.triu(cuda.to_device(x), k), np.triu(x, k))
+    same(xp.tril(cuda.to_device(x), k=10**20), x)
     with pytest.raises(errors.ShapeError, match="two axes"):
         xp.tril(xp.ones(3))
 

@@ -54,6 +54,8 @@ class Source:
                 program.smaller.stream = stream or current_stream(array.context)
                 evaluate(program.smaller)
                 program = Program(root)
+            if _evaluated_again(program):
+                program = Program(root)
             if program.arrays:
                 self._program = program
             else:  # of numbers only: there is no memory whose order counts
@@ -63,6 +65,11 @@ class Source:
         self.arrays: list[DeviceNDArray] = [root] if self._program is None else program.arrays
         self.numbers: list[Any] = [] if self._program is None else program.numbers
         self.key: list[Any] = [] if self._program is None else program.key
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether functions are computed that take longer than loads and stores."""
+        return self._program is not None and any(node.operation.is_costly for node in self._program.nodes)
 
     def is_of(self, parts: Parts) -> bool:
         """Whether these are the operands of an expression's parts, in the same order."""
@@ -79,6 +86,20 @@ class Source:
             tuple((operation, tuple(registers)) for operation, registers in steps.steps),
             self._program.register_of(self._root),
         )
+
+
+def _evaluated_again(program: Program) -> bool:
+    """Store arrays that the program still has, and that another reduction has computed, where that took long."""
+    waiting: list[Any] = []
+    for node in program.nodes[:-1]:
+        if node.operation.is_costly and node.array is not None and (array := node.array()) is not None:
+            if node.was_reduced and array.deferred is not None:
+                waiting.append(array)
+            node.was_reduced = True
+    for array in waiting:
+        if array.deferred is not None:
+            array.deferred.evaluate()
+    return bool(waiting)
 
 
 def parts_to_reduce(array: DeviceNDArray) -> Parts | None:

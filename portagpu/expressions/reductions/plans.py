@@ -41,7 +41,7 @@ class Plan(NamedTuple):
     have a result together; ``block``: all threads of a block. ``lanes``: elements of a vector, ``vectors`` that a
     thread has under way. ``aside``: a work-item has a strip of neighbouring results. ``wide``: 64-bit subscripts.
     ``parts``: whether results are parts of others. ``turns``: whether a thread takes several lines. ``warps``: lanes of
-    warps exchange numbers by instructions.
+    warps exchange numbers by instructions. ``few``: there are so few elements that compilers need not optimise.
     """
 
     across: bool
@@ -59,6 +59,7 @@ class Plan(NamedTuple):
     parts: bool
     turns: bool
     warps: bool
+    few: bool = False
 
 
 class Launch(NamedTuple):
@@ -75,6 +76,49 @@ class Launch(NamedTuple):
     chunk: int
     turns: int
     width: int
+
+
+def is_small(axes: Axes, most: int, caps: Capabilities) -> bool:
+    """Whether one kernel of a CPU reduces all arrays like these, whatever their shape and steps."""
+    if caps.shares_on_chip or axes.lines * axes.length > most:
+        return False
+    return max(_span(axes, n) for n in range(len(axes.kept_steps))) < _LARGE
+
+
+def as_any(axes: Axes) -> Axes:
+    """The same axes, as many as most arrays have at most: two that are kept, and one that goes."""
+    kept, gone = max(0, 2 - len(axes.kept)), max(0, 1 - len(axes.reduced))
+    return Axes(
+        (1,) * kept + axes.kept,
+        (1,) * gone + axes.reduced,
+        tuple((0,) * kept + steps for steps in axes.kept_steps),
+        tuple((0,) * gone + steps for steps in axes.reduced_steps),
+        (0,) * kept + axes.target_steps,
+    )
+
+
+def planned_for_any(axes: Axes) -> Launch:
+    """The plan for few elements, one after the other: the kernel is told all that it can be told."""
+    told = Steps((None,) * len(axes.kept), (None,) * len(axes.reduced), shifted=True)
+    plan = Plan(
+        across=False,
+        kept=len(axes.kept),
+        reduced=len(axes.reduced),
+        steps=(told,) * len(axes.kept_steps),
+        target=(None,) * len(axes.kept),
+        group=1,
+        block=1,
+        lanes=1,
+        vectors=1,
+        aside=False,
+        aligned=False,
+        wide=False,
+        parts=False,
+        turns=True,
+        warps=False,
+        few=True,
+    )
+    return Launch(plan, axes.lines, 1, 1, axes.length, axes.lines, 1)
 
 
 def planned(axes: Axes, reducer: Reducer, operands: Sequence[DeviceNDArray], caps: Capabilities) -> Launch:

@@ -52,6 +52,13 @@ class Reducer(NamedTuple):
         return self.name == "add" and self.held.kind in "fc"
 
     @property
+    def is_exact(self) -> bool:
+        """Whether no result depends on the order of elements, as far as numbers are equal."""
+        if self.name in _ARITHMETIC:
+            return self.held.kind in "iu" and not self.mean
+        return self.name in _LOGICAL or self.name in _BITS or self.name in _EXTREMES or self.name in PLACES
+
+    @property
     def again(self) -> Reducer:
         """The reducer of what threads have reduced elements to."""
         return self._replace(kind=self.held)

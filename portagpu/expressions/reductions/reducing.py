@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from portagpu.dispatch.ready import ReadyLaunch, remember
-from portagpu.expressions.reductions.axes import Axes, axes_of
-from portagpu.expressions.reductions.elements import Element, Source, parts_to_reduce, stored
-from portagpu.expressions.reductions.plans import arguments, planned
+from portagpu.dispatch.ready import remember
+from portagpu.expressions.reductions.axes import axes_of
+from portagpu.expressions.reductions.elements import Source, parts_to_reduce
 from portagpu.expressions.reductions.reducers import Reducer
-from portagpu.expressions.reductions.text import kernel_for
+from portagpu.expressions.reductions.stages import Again, Stage, stages_of
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.copies import streams_beside
 from portagpu.runtime.arrays.factory import made_of, new_array, view_with
-from portagpu.runtime.arrays.facts import Facts, facts_of
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream
 
-_LONG = 16  # elements of rows that are reduced before what they belong to
-_Shape = tuple[tuple[int, ...], Any]
 _ALIGNED = 256  # bytes: what is known of where an array begins
+# Elements up to which a CPU takes longer to compile a kernel than to reduce them one by one, thousands of times, by the
+# kernel for any array; and up to which it does so before it has a kernel of their own, where results are the same.
+_FEW, _FEW_AT_FIRST = 256, 2**15
+_TRIALS = 64  # reductions alike, until they have a kernel of their own
 
 
 def reduced(
@@ -37,7 +35,7 @@ def reduced(
     """
     context = source.context
     alone = _key_of(source, reducer, axes) if stream is None else None
-    again: _Again | None = None if alone is None else context.expression_launches.get(alone)
+    again: Again | None = None if alone is None else context.expression_launches.get(alone)
     if again is not None:
         target = made_of(again.facts)
         with context.unsettled.lock:
@@ -57,24 +55,26 @@ def reduced(
             _run(found, parts.arrays, parts.numbers, target, current_stream(context))
             return target
         given = Source(source, stream)
-        stages, arrays, is_kept = _stages_for(given, reducer, axes, shape, context)
+        kept, arrays, is_kept = _stages_for(given, reducer, axes, shape, context)
+        kept.trials -= 1
+        is_kept = is_kept and kept.trials < 0
         if parts is not None and whole is not None and is_kept and given.is_of(parts):
-            remember(context, whole, stages)
-        is_alone = alone is not None and len(stages) == 1 and len(arrays) == 1 and arrays[0] is source
+            remember(context, whole, kept.stages)
         where = current_stream(context) if stream is None else stream
         others = streams_beside(where, arrays)
         for other in others:
             where.wait_stream(other)
-        _run(stages, arrays, given.numbers, target, where)
+        _run(kept.stages, arrays, given.numbers, target, where)
         for other in others:
             other.wait_stream(where)
-    if alone is not None and is_alone and (last := stages[0].again(source, target)) is not None:
+    is_alone = kept.trials < 0 and len(kept.stages) == 1 and len(arrays) == 1 and arrays[0] is source
+    if alone is not None and is_alone and (last := kept.stages[0].again(source, target)) is not None:
         remember(context, alone, last)
     return target
 
 
 def _run(
-    stages: Sequence[_Stage],
+    stages: Sequence[Stage],
     arrays: Sequence[DeviceNDArray],
     numbers: Sequence[Any],
     target: DeviceNDArray,
@@ -87,7 +87,7 @@ def _run(
 
 def _stages_for(
     given: Source, reducer: Reducer, axes: frozenset[int], shape: tuple[int, ...], context: Context
-) -> tuple[list[_Stage], list[DeviceNDArray], bool]:
+) -> tuple[_Kept, list[DeviceNDArray], bool]:
     """The kernels of a reduction, the arrays that the first reads, and whether others that lie alike have the same."""
     arrays = given.arrays
     key: list[Any] = [reducer, axes, shape, *given.key]
@@ -95,29 +95,28 @@ def _stages_for(
     for array in arrays:
         key += array.layout_token, array._shape, array._strides, array.offset % _ALIGNED
         known = known and array.layout_token is not None
-    stages: list[_Stage] | None = context.expression_launches.get(tuple(key)) if known else None
-    if stages is not None:
-        return stages, arrays, True
+    kept: _Kept | None = context.expression_launches.get(tuple(key)) if known else None
+    if kept is not None and kept.trials != 0:
+        return kept, arrays, True
     operands = [_whole(array) for array in arrays]
     first = axes_of(shape, axes, operands, in_order=reducer.has_places or reducer.identity is None)
-    stages = _stages(given.element(), reducer, first, operands, context)
     known = known and all(one is two for one, two in zip(arrays, operands, strict=True))
+    count = first.lines * first.length
+    is_trial = known and kept is None and count > _FEW and reducer.is_exact and not given.is_costly
+    stages = stages_of(given.element(), reducer, first, operands, context, _FEW_AT_FIRST if is_trial else _FEW)
+    kept = _Kept(stages, _TRIALS if is_trial and stages[0].is_few else -1)
     if known:
-        remember(context, tuple(key), stages)
-    return stages, operands, known
+        remember(context, tuple(key), kept)
+    return kept, operands, known
 
 
-class _Again(NamedTuple):
-    """A reduction that is one launch.
+class _Kept:
+    """The kernels of reductions alike, and how many trials they are still good for: negative where for any number."""
 
-    ``facts``: of its result, ``view``: of what stands for the array, None for the array itself; ``numbers``: that the
-    kernel takes behind these.
-    """
+    __slots__ = ("stages", "trials")
 
-    ready: ReadyLaunch
-    facts: Facts
-    view: Facts | None
-    numbers: tuple[Any, ...]
+    def __init__(self, stages: list[Stage], trials: int) -> None:
+        self.stages, self.trials = stages, trials
 
 
 def _key_of(source: DeviceNDArray, reducer: Reducer, axes: frozenset[int]) -> tuple[Any, ...] | None:
@@ -134,157 +133,3 @@ def _whole(array: DeviceNDArray) -> DeviceNDArray:
     if array.offset % size or any(step % size for n, step in zip(array.shape, array.strides, strict=True) if n > 1):
         return array.copy()
     return array
-
-
-class _Stage:
-    """A kernel of a reduction: of elements, or of parts of results."""
-
-    __slots__ = ("_element", "_into", "_numbers", "_plan", "_ready", "_reducer", "_shape", "_spans", "_states")
-
-    def __init__(
-        self,
-        element: Element,
-        reducer: Reducer,
-        axes: Axes,
-        operands: Sequence[DeviceNDArray],
-        context: Context,
-        into: _Shape | None = None,
-    ) -> None:
-        """``into``: shape and dtype of results that others are made of."""
-        self._into = into
-        plan = planned(axes, reducer, operands, context.capabilities)
-        self._element, self._reducer, self._plan = element, reducer, plan
-        self._ready: ReadyLaunch | None = None
-        numbers, firsts = arguments(plan, axes)
-        wide = plan.plan.wide
-        index = np.uint64 if wide else np.uint32
-        self._numbers = [index(n & (2 ** (64 if wide else 32) - 1)) for n in numbers]
-        if reducer.mean and not plan.plan.parts:
-            self._numbers.insert(0, reducer.held.type(reducer.divisor))
-        self._spans: list[tuple[int, int] | None] = [
-            _span(array, axes, n, first) for n, (array, first) in enumerate(zip(operands, firsts, strict=True))
-        ]
-        self._shape = (plan.parts, *axes.kept)
-        self._states: tuple[Any, ...] = ()
-        if plan.plan.parts:
-            self._states = (reducer.held, np.dtype(index)) if reducer.has_places else (reducer.held,)
-
-    def again(self, source: DeviceNDArray, target: DeviceNDArray) -> _Again | None:
-        """What the launch of `run` is, where it writes results of one array's elements; else None."""
-        if self._states or self._into is not None or self._element.numbers or self._ready is None:
-            return None
-        (span,) = self._spans
-        view = None if span is None else facts_of(_memory(source, *span))
-        return _Again(self._ready, facts_of(target), view, tuple(self._numbers))
-
-    @property
-    def parts(self) -> tuple[tuple[int, ...], tuple[Any, ...]]:
-        """Shape and dtypes of the parts of results that it writes; no dtypes where it writes results."""
-        return self._shape, self._states
-
-    def run(
-        self,
-        operands: Sequence[DeviceNDArray],
-        numbers: Sequence[Any],
-        target: DeviceNDArray,
-        context: Context,
-        stream: Stream,
-    ) -> list[DeviceNDArray]:
-        """Launch the kernel, and return what it writes."""
-        made = [new_array(context, self._shape, dtype) for dtype in self._states]
-        if not made:
-            made = [target if self._into is None else new_array(context, *self._into)]
-        memories = [
-            array if span is None else _memory(array, *span) for array, span in zip(operands, self._spans, strict=True)
-        ]
-        own = numbers if self._element.numbers else ()
-        args = (*made, *memories, *own, *self._numbers)
-        if self._ready is None or not self._ready.again(stream, args):
-            plan = self._plan
-            places = len(operands) > len(self._element.arrays)
-            kernel = kernel_for(self._element, self._reducer, plan.plan, has_places=places)
-            grid, block = (plan.blocks, plan.parts, 1), (plan.plan.block, 1, 1)
-            self._ready = ReadyLaunch(kernel, grid, block, args, context)
-            self._ready.again(stream, args)
-        return made
-
-
-def _stages(
-    element: Element, reducer: Reducer, axes: Axes, operands: Sequence[DeviceNDArray], context: Context
-) -> list[_Stage]:
-    """The kernels of a reduction.
-
-    On CPUs what several axes are reduced along is reduced along the last of them first, whose elements are neighbours.
-    """
-    several = len(axes.reduced) > 1 and axes.reduced[-1] >= _LONG and not context.capabilities.shares_on_chip
-    if not several or reducer.has_places or reducer.identity is None:
-        return _parts(element, reducer, axes, operands, context)
-    kept, rest = len(axes.kept), len(axes.reduced) - 1
-    extents = (*axes.kept, *axes.reduced[:-1])
-    steps = _steps_of(extents)
-    first = Axes(
-        extents,
-        axes.reduced[-1:],
-        tuple((*own, *gone[:-1]) for own, gone in zip(axes.kept_steps, axes.reduced_steps, strict=True)),
-        tuple(gone[-1:] for gone in axes.reduced_steps),
-        steps,
-    )
-    second = Axes(axes.kept, axes.reduced[:rest], (steps[:kept],), (steps[kept:],), axes.target_steps)
-    held = reducer.held
-    lines = _parts(
-        element, reducer._replace(output=held, mean=False, root=False), first, operands, context, (extents, held)
-    )
-    return [*lines, *_parts(stored(held), reducer.again, second, [new_array(context, extents, held)], context)]
-
-
-def _steps_of(extents: tuple[int, ...]) -> tuple[int, ...]:
-    """Steps of an array without gaps, in elements."""
-    steps, step = [], 1
-    for extent in reversed(extents):
-        steps.append(step)
-        step *= extent
-    return tuple(reversed(steps))
-
-
-def _parts(
-    element: Element,
-    reducer: Reducer,
-    axes: Axes,
-    operands: Sequence[DeviceNDArray],
-    context: Context,
-    into: _Shape | None = None,
-) -> list[_Stage]:
-    """The kernels of a reduction whose results may have several parts."""
-    stages = [_Stage(element, reducer, axes, operands, context, into)]
-    while stages[-1].parts[1]:
-        shape, dtypes = stages[-1].parts
-        parts = [new_array(context, shape, dtype) for dtype in dtypes]
-        kept, step = _steps_of(axes.kept), axes.lines
-        axes = Axes(axes.kept, shape[:1], (kept,) * len(parts), ((step,),) * len(parts), axes.target_steps)
-        reducer = reducer.again
-        stages.append(_Stage(stored(reducer.held), reducer, axes, parts, context, into))
-    return stages
-
-
-def _span(array: DeviceNDArray, axes: Axes, n: int, first: int) -> tuple[int, int] | None:
-    """Elements from the first to the last in memory, and the place of element 0; None for what has no gaps."""
-    if array.layout == "C" and array.dtype.kind != "b":
-        return None
-    steps = zip((*axes.kept, *axes.reduced), (*axes.kept_steps[n], *axes.reduced_steps[n]), strict=True)
-    return 1 + sum((extent - 1) * abs(step) for extent, step in steps), first
-
-
-def _memory(array: DeviceNDArray, span: int, first: int) -> DeviceNDArray:
-    """The memory that an array's elements lie in, without gaps; of bools as bytes."""
-    size = array.itemsize
-    return DeviceNDArray(
-        (span,),
-        np.dtype(np.uint8) if array.dtype.kind == "b" else array.dtype,
-        (size,),
-        array.buffer,
-        array.context,
-        offset=array.offset - first * size,
-        base=array if array.base is None else array.base,
-        stream=array.stream,
-        allocation_key=array.allocation_key,
-    )

@@ -25,6 +25,7 @@ from portagpu.ufuncs.kernel_source import KEPT, kernel_from
 _MOST = 4096  # kernels that are kept
 _kernels: dict[Any, Dispatcher[..., Any]] = {}
 _lock = threading.Lock()
+_QUICKLY: dict[str, Any] = {**KEPT, "opt": False}  # is compiled
 _NAMES: dict[str, Any] = {
     "threadIdx": threadIdx,
     "blockIdx": blockIdx,
@@ -44,7 +45,7 @@ def kernel_for(program: Element, reducer: Reducer, plan: Plan, *, has_places: bo
     made = _Text(program, reducer, plan, has_places=has_places)
     lines = made.kernel()
     held = dtypes.from_numpy(reducer.held)
-    key = "\n".join(lines), held.name, plan.lanes, plan.wide
+    key = "\n".join(lines), held.name, plan.lanes, plan.wide, plan.few
     with _lock:
         found = _kernels.get(key)
         if found is None:
@@ -54,7 +55,7 @@ def kernel_for(program: Element, reducer: Reducer, plan: Plan, *, has_places: bo
             if plan.lanes > 1:
                 names["vector"] = VectorMaker(held, plan.lanes)
                 names["places"] = VectorMaker(dtypes.UINT64 if plan.wide else dtypes.UINT32, plan.lanes)
-            found = _kernels[key] = kernel_from(lines, names, KEPT)
+            found = _kernels[key] = kernel_from(lines, names, _QUICKLY if plan.few else KEPT)
     return found
 
 

@@ -132,6 +132,8 @@ class LaneExpressions:
             case Not():
                 mask = self.mask(parts[0])
                 return Lanes(Shape.MASK, Invert(mask.expr, vector_type(mask.expr), span=expr.span))
+            case Compare() if expr.left.type == BOOLEAN:
+                return self.compare_truths(expr, *parts)
             case Compare():
                 return self.compare(expr, *map(self.vector, parts))
             case Cast():
@@ -173,6 +175,11 @@ class LaneExpressions:
         if kind.dtype.size < 4:
             raise NotElementwise
         return Lanes(Shape.MASK, Compare(expr.op, left, right, mask_type(kind), span=expr.span))
+
+    def compare_truths(self, expr: Compare, left: Lanes, right: Lanes) -> Lanes:
+        """A comparison of bools: as their numbers, which have the width of the masks that they come from."""
+        first, second = of_one_size(self.mask(left).expr, self.mask(right).expr)
+        return self.compare(expr, *(self.vector(Lanes(Shape.MASK, mask)) for mask in (first, second)))
 
     def cast(self, expr: Cast, operand: Lanes) -> Lanes:
         """A conversion: of what counts up, to integers that are wide enough, it counts up."""
@@ -268,8 +275,7 @@ class LaneExpressions:
         if expr.effect:
             raise NotElementwise
         parts = [self.held(p) if isinstance(p.expr.type, Scalar | Vector) else p for p in parts]
-        parts = [Lanes(Shape.VECTOR, self.vector(p)) if p.shape is Shape.MASK else p for p in parts]
-        if not self.taken:
+        if not self.taken and not any(p.shape is Shape.MASK for p in parts):
             copy = self.copy_of(expr.function, tuple(p.shape for p in parts))
             if copy is not None:
                 made, args = copy.function, tuple(p.expr for p in parts)

@@ -74,7 +74,8 @@ def to_device(
     order = order_of(host)
     result = device_array(host.shape, host.dtype, strides, order, stream=stream, context=context)
     if copy:
-        result.copy_to_device(host, stream)
+        with result.context.unsettled:  # nobody else has that memory
+            result.copy_to_device(host, stream)
     return result
 
 
