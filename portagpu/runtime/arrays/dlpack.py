@@ -142,6 +142,8 @@ def exported(array: Any, options: dict[str, Any]) -> Any:
         if array.dtype.names is not None:
             raise MemoryNotSharedError("DLPack has no records", hint="copy one field: x['name']")
         return _capsule(array.copy_to_host(), {"max_version": options.get("max_version")})
+    if options.get("copy") and array.context.driver.shares_addresses:
+        array = array.copy()
     device = _shared(array, options.get("stream"))
     if device is not None:
         return _exported_address(array, device, options)
@@ -164,10 +166,10 @@ def _exported_address(array: View, device: tuple[int, int], options: dict[str, A
     """The capsule of memory with an address: NumPy's for an array that claims to be there, and the true device."""
     if array.dtype.names is not None:
         raise MemoryNotSharedError("DLPack has no records", hint="share one field: x['name']")
-    if options.get("dl_device") not in (None, device) or options.get("copy"):
+    if options.get("dl_device") not in (None, device):
         raise MemoryNotSharedError(
-            "a device array shares its own memory, and copies it to the host only",
-            hint="for a copy of it elsewhere, x.to_device(...) and x.copy()",
+            f"memory of DLPack's device {device} is not that of {options['dl_device']}",
+            hint="leave dl_device= and copy=False away, or copy it there: x.to_device(...)",
         )
     note_shown(array)
     claimed = np.asarray(_Addressed(array))

@@ -168,3 +168,19 @@ def test_capsules_for_the_host(device, dtype):
         view[...] = 9
         np.testing.assert_array_equal(copied, same)
         view[...] = same
+
+
+@pytest.mark.one_device
+def test_capsules_of_copies(device):
+    x = cuda.to_device(np.arange(6.0).reshape(2, 3))
+    try:
+        own = x.__dlpack_device__()
+    except errors.MemoryNotSharedError:
+        pytest.skip("the device has memory of its own")
+    for options in ({}, {"copy": True}, {"copy": False}, {"dl_device": own}, {"dl_device": own, "copy": True}):
+        for version in ({}, {"max_version": (1, 0)}, {"max_version": None}):
+            y = x + 0
+            capsule = y[:, 1:].__dlpack__(**options, **version)
+            assert "dltensor" in repr(capsule)
+    with pytest.raises(BufferError):
+        x.__dlpack__(dl_device=(17, 0))
