@@ -25,8 +25,7 @@ def evaluate(root: Node, *, into: DeviceNDArray | None = None) -> None:
     """Compute a node's elements, to memory of their own or to an array's, which may be of another dtype.
 
     In the node's stream, else the current one. Nodes on the way whose arrays the program still has are stored by the
-    same kernel. ``into`` shares no memory with
-    other operands, but may be one itself.
+    same kernel. ``into`` shares no memory with other operands, but may be one itself.
     """
     if root.stream is None:
         root.stream = current_stream(root.context)

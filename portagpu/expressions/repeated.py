@@ -52,8 +52,8 @@ class Parts:
     __slots__ = ("_into", "_reduces", "_shape", "_shifts", "arrays", "key", "numbers", "stored")
 
     def __init__(self, shape: tuple[int, ...], into: DeviceNDArray | None, reduces: bool) -> None:
-        """Of elements of an array of a shape, which are written to ``into``; ``reduces``: or are only reduced, so that
-        nothing is stored, and no array is rolled."""
+        """``shape``: of the whole; ``into``: an array that it is written to. ``reduces``: the whole is reduced by the
+        kernel that computes it, which stores nothing else and rolls no array."""
         self._shape, self._into, self._reduces = shape, into, reduces
         self.key: list[Any] = [shape]
         self.arrays: list[DeviceNDArray] = []
@@ -77,6 +77,8 @@ class Parts:
             if type(operand) is DeviceNDArray:
                 if not self._add_array(operand, None):
                     return False
+            elif isinstance(operand, DeviceNDArray):
+                return False
             else:
                 key.append(operand.dtype)
                 self.numbers.append(operand)
@@ -94,6 +96,8 @@ class Parts:
         elif any(n != 1 for n in node.shape):  # is computed before
             return False
         if array is None:
+            if self._reduces and node.operation.is_costly and node.is_wanted:  # may be stored: see `Source`
+                return False
             return self.add(node)
         for n, (known, _) in enumerate(self.stored):
             if known is node:
@@ -186,7 +190,8 @@ def repeat(root: Node, parts: Parts, into: DeviceNDArray | None = None) -> bool:
     done = False
     try:
         for _, one in made:
-            one.deferred, one._buffer = None, context.allocate(one.size * one.itemsize)
+            one._buffer = context.allocate(one.size * one.itemsize)
+            one.deferred = None  # not before: threads read without the lock
         done = ready.again(where, args if facts is None else _viewed(args, facts), False)
     finally:
         if done:

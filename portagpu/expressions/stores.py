@@ -15,11 +15,12 @@ from portagpu.runtime.execution.current import current_stream
 def write(node: Node, target: DeviceNDArray, value: DeviceNDArray | None = None) -> None:
     """Compute a node's elements into an array of its shape, after all that is to be computed from what it holds now.
 
-    ``value``: an array of the program's that the node reads; where it is put off, the same kernel computes it.
+    ``value``: an array of the program's that the node reads; where it is put off, the same kernel computes it, if it
+    has an element for each that is written. Else it is computed before, since it may read what is written.
     """
     target.buffer  # noqa: B018 - where it is itself put off
     context = node.context
-    context.unsettled.settle(value, current_stream(context))
+    context.unsettled.settle(value if _is_stored_beside(value, target) else None, current_stream(context))
     with context.unsettled:
         if not target.align and not _reads_elsewhere(node, target):
             evaluate(node, into=target)
@@ -27,6 +28,14 @@ def write(node: Node, target: DeviceNDArray, value: DeviceNDArray | None = None)
         made = device_array(target.shape, target.dtype, context=context)
         evaluate(node, into=made)
         copy_strided(made, target, current_stream(context))
+
+
+def _is_stored_beside(value: DeviceNDArray | None, target: DeviceNDArray) -> bool:
+    """Whether the kernel that writes a target stores an array that is put off, too."""
+    if value is None or value.shape != target.shape:
+        return False
+    deferred: Any = value.deferred
+    return deferred is not None and deferred.node.shifts is None
 
 
 def _reads_elsewhere(node: Node, target: DeviceNDArray) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import sys
 import threading
 
 import numpy as np
@@ -188,6 +189,73 @@ def test_numbers_of_the_device_and_reductions_of_expressions(device, taken_apart
         np.testing.assert_allclose(found.copy_to_host(), host + alpha * a, rtol=1e-5)
         np.testing.assert_allclose(float(quotient), alpha, rtol=1e-5)
         assert not (turn and taken_apart)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_reductions_of_rolled_arrays(device, axis):
+    a = np.arange(24, dtype=np.float32).reshape(4, 6) % 7
+    for shift in (1, -2, 1):
+        x = cuda.to_device(a)
+        wanted = np.roll(a, shift, 0)
+        np.testing.assert_array_equal(xp.roll(x, shift, axis=0).sum(axis).copy_to_host(), wanted.sum(axis))
+        np.testing.assert_array_equal(np.roll(x, shift, 0).argmax(axis).copy_to_host(), wanted.argmax(axis))
+        named = np.roll(x > 3, shift, 0)
+        np.testing.assert_array_equal(named.any(axis).copy_to_host(), (wanted > 3).any(axis))
+        np.testing.assert_array_equal(named.copy_to_host(), wanted > 3)
+        np.testing.assert_array_equal((np.roll(x, shift, 0) * 2).max(axis).copy_to_host(), (wanted * 2).max(axis))
+
+
+VALUES = {
+    "one element": lambda x, xp: x[:1, :1] * 2,
+    "a row": lambda x, xp: x[1] * 2 + 1,
+    "a column": lambda x, xp: x[:, 2:3] - 1,
+    "rolled": lambda x, xp: xp.roll(x, 1, 0),
+    "rolled and more": lambda x, xp: xp.roll(x, -1, 1) * 3,
+    "all": lambda x, xp: x * 2,
+    "turned": lambda x, xp: (x + 1)[::-1],
+    "a number": lambda x, xp: x[0, 0, ...] * 2,
+}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_values_are_those_before_they_are_written_over(device, kind):
+    """What is put off and reads an array is computed before that is written, also where it is what is written."""
+    a = np.arange(1, 25, dtype=np.float32).reshape(4, 6)
+    writes = {
+        "assigned": lambda x, y: x.__setitem__(..., y),
+        "to a part": lambda x, y: x.__setitem__(np.s_[:, :], y),
+        "copied": lambda x, y: np.copyto(x, y),
+        "added": lambda x, y: np.add(x, y, out=x),
+        "in place": lambda x, y: x.__imul__(y),
+    }
+    for _ in range(2):
+        for name, write in writes.items():
+            x, host = cuda.to_device(a), a.copy()
+            y, wanted = VALUES[kind](x, np), VALUES[kind](host, np).copy()
+            write(x, y)
+            write(host, wanted)
+            np.testing.assert_array_equal(y.copy_to_host(), wanted, err_msg=name)
+            np.testing.assert_array_equal(x.copy_to_host(), host, err_msg=name)
+
+
+def test_reductions_while_other_threads_write(device):
+    """Another thread's launch computes what this one is about to reduce."""
+    a = np.ones(64, np.float32)
+    interval, wrong = sys.getswitchinterval(), []
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(60):
+            x = cuda.to_device(a)
+            found = x + np.float32(1)
+            go = threading.Barrier(2)
+            other = threading.Thread(target=lambda x=x, go=go: (go.wait(), x.fill(0)))
+            other.start()
+            go.wait()
+            wrong += [] if float(found.sum()) == 128 else [found]
+            other.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong
 
 
 def test_reductions_that_come_twice(device):

@@ -140,9 +140,10 @@ class Event:
 
 
 class Reached:
-    """The end of a command that was waited for."""
+    """The end of a command that was waited for: nobody has to wait for it again."""
 
     __slots__ = ()
+    is_captured = True  # as what no queue waits for
 
     def wait(self) -> None:
         """Nothing."""

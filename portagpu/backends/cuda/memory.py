@@ -24,7 +24,7 @@ _STEPS = 8  # sizes of blocks between two powers of two
 _MOST_ALIKE = 4  # blocks of one size that streams still use: one more would hardly let the host run further ahead
 _ALIKE_SHARE = 8  # of what is kept at most: of less, new memory does not hurt
 _SMALL, _MOST_SMALL = 64 << 10, 256  # bytes of a block, and such blocks of one size that are kept unasked
-_HELD_SHARE = 8  # of the card's memory: what is kept for later arrays at most
+_HELD_SHARE = 8  # of the card's memory: what is kept for later arrays at most, but for small blocks
 
 
 class Memory:

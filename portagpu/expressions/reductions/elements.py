@@ -56,7 +56,9 @@ class Source:
                 program = Program(root)
             if _evaluated_again(program):
                 program = Program(root)
-            if program.arrays:
+            if root.result is not None:  # was itself computed before, as rolled arrays are
+                root = root.result
+            elif program.arrays:
                 self._program = program
             else:  # of numbers only: there is no memory whose order counts
                 deferred.evaluate()

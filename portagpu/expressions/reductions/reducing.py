@@ -46,9 +46,9 @@ def reduced(
     target = new_array(context, tuple(n for a, n in enumerate(shape) if a not in axes), reducer.output)
     if target.size == 0:
         return target
-    parts = parts_to_reduce(source) if stream is None else None
-    whole = None if parts is None else (reduced, reducer, axes, *parts.key)
-    with context.unsettled:
+    with context.unsettled:  # until then another thread may compute what is put off
+        parts = parts_to_reduce(source) if stream is None else None
+        whole = None if parts is None else (reduced, reducer, axes, *parts.key)
         if parts is not None and (found := context.expression_launches.get(whole)) is not None:
             deferred: Any = source.deferred
             deferred.node.was_reduced = True
