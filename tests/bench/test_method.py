@@ -109,14 +109,22 @@ def test_short_calls_are_timed_several_together():
     assert seconds >= 0.002
 
 
-def test_calls_back_to_back_are_waited_for_once():
-    told = []
-    call = Call(enqueue=lambda: told.append("call"), wait=lambda: told.append("wait"))
-    player = BackToBack(call, replace(SHORT, sample_seconds=0.001), look=lambda: told.append("look"))
+def test_calls_back_to_back_are_waited_for_once(monkeypatch):
+    now, told = [0.0], []
+
+    def enqueue():
+        told.append("call")
+        now[0] += 1e-6
+
+    monkeypatch.setattr(turns, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    call = Call(enqueue=enqueue, wait=lambda: told.append("wait"))
+    player = BackToBack(
+        call, replace(SHORT, sample_seconds=0.002, round_seconds=0.001), look=lambda: told.append("look")
+    )
     player.turn()
     del told[:]
     (seconds,) = player.turn()
-    assert 0 < seconds < 0.001 and told.count("call") == player.calls + max(1, player.calls // 8)
+    assert seconds == pytest.approx(1e-6) and told.count("call") == player.calls + max(1, player.calls // 8)
     assert told.count("wait") == 2 and told[-1] == "wait" and told.count("look") == 1
     assert told.index("look") == told.index("wait") - 1  # while calls that are not timed are under way
 
