@@ -1,0 +1,1 @@
+"""Eigenvalues and eigenvectors of general square matrices, by Schur forms."""
