@@ -1,4 +1,4 @@
-"""Linear algebra, typed: products, systems, factorisations of NumPy and device arrays, with batches.
+"""Linear algebra, typed: products, systems, factorisations, eigenvalues of NumPy and device arrays, with batches.
 
 Leading axes are those of a batch. NumPy arrays give NumPy arrays; device arrays give device arrays, enqueued on
 ``stream``. float32, float64, complex64 and complex128; NumPy arrays of integers count as float64. Products of general
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from portagpu.errors import unknown_attribute
 
 _MODULES = {
+    "eigenvalues": "eig eigvals",
     "factors": "cholesky lu_factor lu_solve",
     "general": "matmul matvec vecmat",
     "least_squares": "lstsq qr",
@@ -28,6 +29,8 @@ _FUNCTIONS = {name: module for module, names in _MODULES.items() for name in nam
 __all__ = [*_FUNCTIONS]
 
 if TYPE_CHECKING:
+    from portagpu.linalg.eigenvalues import eig as eig
+    from portagpu.linalg.eigenvalues import eigvals as eigvals
     from portagpu.linalg.factors import cholesky as cholesky
     from portagpu.linalg.factors import lu_factor as lu_factor
     from portagpu.linalg.factors import lu_solve as lu_solve

@@ -21,6 +21,13 @@ from portagpu.xp.diagonals import diagonal
 _COMPUTED = ("float32", "float64", "complex64", "complex128")
 
 
+class EigResult(NamedTuple):
+    """Eigenvalues in no order, and eigenvectors, which are columns of length 1; complex."""
+
+    eigenvalues: DeviceNDArray
+    eigenvectors: DeviceNDArray
+
+
 class EighResult(NamedTuple):
     """Eigenvalues in ascending order, and eigenvectors, which are columns."""
 
@@ -91,6 +98,21 @@ def qr(x: Any, /, *, mode: str = "reduced") -> QRResult:
         raise UnknownOptionError(f"qr: mode is {mode!r}", hint="reduced or complete")
     q, r = linalg.qr(matrices_of(x), mode=mode)
     return QRResult(q, r if r.is_c_contiguous() else r.copy())
+
+
+def eig(x: Any, /) -> EigResult:
+    """Eigenvalues and eigenvectors of general square matrices, complex also where they are real.
+
+    By sweeps of the QR iteration on the device, which are not waited for; see `portagpu.linalg.eig` for errors, order
+    and cost. NaN where elements are not finite. Raises `ShapeError`, `DTypeError`.
+    """
+    return EigResult(*linalg.eig(matrices_of(x, square=True)))
+
+
+def eigvals(x: Any, /) -> DeviceNDArray:
+    """The eigenvalues of general square matrices, complex, as of `eig`."""
+    found: DeviceNDArray = linalg.eigvals(matrices_of(x, square=True))
+    return found
 
 
 def eigh(x: Any, /) -> EighResult:

@@ -15,7 +15,19 @@ from portagpu.expressions.writing import filled
 from portagpu.primitives.gathers.sequences import band
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.xp.conversion import array_of
-from portagpu.xp.decompositions import cholesky, eigh, eigvalsh, floating_of, matrices_of, qr, slogdet, svd, svdvals
+from portagpu.xp.decompositions import (
+    cholesky,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    floating_of,
+    matrices_of,
+    qr,
+    slogdet,
+    svd,
+    svdvals,
+)
 from portagpu.xp.diagonals import diagonal, trace
 from portagpu.xp.norms import matrix_norm, vector_norm
 from portagpu.xp.products import alike, matmul, matrix_transpose, tensordot, vecdot
@@ -25,7 +37,9 @@ __all__ = [
     "cross",
     "det",
     "diagonal",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "inv",
     "matmul",

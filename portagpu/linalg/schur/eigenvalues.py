@@ -10,6 +10,7 @@ import numpy as np
 
 from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.scaling import range_of
+from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.gemm.core.vector_registers import native_lanes
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.engine import gemm
@@ -114,6 +115,8 @@ def find_eigenvalues(
     """
     count, n = batch_of(a), a.shape[-1]
     if count == 0 or n == 0:
+        clear(info, stream)
+        clear(paired, stream)
         return
     caps, context, dtype = a.context.capabilities, a.context, a.dtype
     how = Threads.predict(caps, n, count, dtype)

@@ -14,8 +14,6 @@ _SPECIAL = {
     "cpu": "x.copy_to_host()",
     "numpy": "x.copy_to_host()",
     "roots": "numpy.roots(p.copy_to_host())",
-    "linalg.eig": "np.linalg.eigh for Hermitian matrices; others on the host: x.copy_to_host()",
-    "linalg.eigvals": "np.linalg.eigvalsh for Hermitian matrices; others on the host: x.copy_to_host()",
 }
 
 

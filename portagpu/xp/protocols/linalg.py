@@ -14,11 +14,12 @@ from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import chosen
 from portagpu.linalg import lstsq
 from portagpu.linalg import qr as qr_factors
+from portagpu.linalg.eigenvalues import eigen_as_numpy
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.numpy_dispatch import register
 from portagpu.xp import linalg
 from portagpu.xp.conversion import array_of
-from portagpu.xp.decompositions import matrices_of
+from portagpu.xp.decompositions import EigResult, matrices_of
 from portagpu.xp.products import alike, matmul, reshaped, tensordot, vecdot
 
 _NOT_GIVEN = object()
@@ -39,6 +40,16 @@ def _of_lower(function: Callable[[Any], Any]) -> Callable[..., Any]:
         return function(array if UPLO.upper() == "L" else apply(np.conjugate, array.mT))
 
     return call
+
+
+def _eigen(a: Any, *, vectors: bool) -> Any:
+    """Results are real where NumPy's are: where no eigenvalue of a stack of real matrices has an imaginary part.
+
+    It waits for the device, to know that, and to raise NumPy's errors.
+    """
+    *found, are_real = eigen_as_numpy(matrices_of(a, square=True), vectors=vectors)
+    values, *others = (x.real.copy() if are_real else x for x in found if x is not None)
+    return EigResult(values, *others) if others else values
 
 
 def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
@@ -223,6 +234,8 @@ for _name in ("det", "inv", "slogdet", "svdvals"):
     register(f"linalg.{_name}", getattr(linalg, _name), frozenset())
 register("linalg.solve", lambda a, b: linalg.solve(a, b), frozenset())
 register("linalg.cholesky", lambda a, *, upper=False: linalg.cholesky(a, upper=upper), _words("upper"))
+register("linalg.eig", lambda a: _eigen(a, vectors=True), frozenset())
+register("linalg.eigvals", lambda a: _eigen(a, vectors=False), frozenset())
 register("linalg.eigh", _of_lower(linalg.eigh), _words("UPLO"))
 register("linalg.eigvalsh", _of_lower(linalg.eigvalsh), _words("UPLO"))
 register("linalg.svd", _svd, _words("full_matrices compute_uv hermitian"))
