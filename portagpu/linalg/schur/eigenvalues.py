@@ -36,6 +36,7 @@ _THREADS = 128
 _LINE = 64  # bytes: rows of large matrices begin on other lines of a cache than those before them
 _REACH = {"float32": 40, "float64": 460}
 _MOST = {"float32": 1e20, "float64": 1e150}
+_LEAST = {"float32": 1e-21, "float64": 1e-160}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +88,7 @@ def _plan(dtype: np.dtype[Any], how: Threads, *, vectors: bool) -> SchurPlan:
         usual=range_of(types.real),
         reach=_REACH[name],
         most=_MOST[name],
+        least=_LEAST[name],
     )
 
 

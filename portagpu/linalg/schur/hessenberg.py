@@ -102,13 +102,14 @@ def _reflection(h, base, k, v, own, n, pitch, thread, plan: cuda.constexpr):
         else:
             largest = max(largest, abs(value))
     scale, back = scale_of(largest, plan.usual, plan.real)
-    total = plan.real(0)
+    total, acts = plan.real(0), False
     for i in range(first + kind(1), n):
         value = h[base + i * pitch + k] * plan.number(scale)
         total += real_product(value, value, plan.is_complex)
+        acts = acts or value != plan.number(0)  # also where squares vanish
     alpha = h[base + first * pitch + k] * plan.number(scale)
     beta, tau = plan.real(0), plan.number(0)
-    if total != plan.real(0):
+    if acts:
         if plan.is_complex:
             size = math.sqrt(alpha.real * alpha.real + alpha.imag * alpha.imag + total)
             beta = -size if alpha.real >= plan.real(0) else size

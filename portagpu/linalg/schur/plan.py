@@ -19,7 +19,8 @@ class SchurPlan(NamedTuple):
     magnitudes, ``result``: of eigenvalues, complex. ``vectors``: whether eigenvectors are wanted. ``eps``: the distance
     from 1 to the next number, ``tiny``: the smallest normal number; ``usual``: where the largest part of a column is
     brought to while its reflection is found; ``reach``: exponents of largest elements of matrices that are not scaled;
-    ``most``: of eigenvectors' parts while they are found, so large that sums of products with elements are finite.
+    ``most``: of eigenvectors' parts while they are found, so that sums of products with elements are finite; ``least``:
+    of differences of eigenvalues, so that its quotient with a norm is no zero.
     """
 
     threads: int
@@ -37,6 +38,7 @@ class SchurPlan(NamedTuple):
     usual: Range
     reach: int
     most: float
+    least: float
 
 
 @cuda.jit(device=True)

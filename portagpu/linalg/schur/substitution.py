@@ -1,7 +1,7 @@
 """Eigenvectors of Schur forms by back substitution, a thread each, and of the matrices they are of; in the dialect.
 
-As LAPACK's trevc: differences of eigenvalues that are too small count as ``eps`` times the eigenvalue; where numbers
-would grow beyond bounds, what was found is scaled.
+As LAPACK's trevc: differences of eigenvalues that are too small count as ``eps`` times the eigenvalue, or as a number
+that is small beside ``eps`` times any norm; where elements would grow beyond bounds, what was found is scaled.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
@@ -137,7 +137,7 @@ def substitute(t, base, x, at, step, k, n, pitch, plan: cuda.constexpr):
             x[at + k * step] = plan.result(complex(-part / below, plan.real(0)))
             x[at + end * step] = plan.result(complex(plan.real(0), plan.real(1)))
         end += kind(1)
-    least = max(plan.real(plan.eps) * size_of(w, True), plan.real(plan.tiny / plan.eps) * plan.real(n))
+    least = max(plan.real(plan.eps) * size_of(w, True), plan.real(plan.least))
     left = k
     while left > kind(0):
         i = left - kind(1)

@@ -39,7 +39,7 @@ def reflection_of(x, y, z, plan: cuda.constexpr):
     scale = largest if largest > plan.real(0) else plan.real(1)
     x, y, z = x / plan.number(scale), y / plan.number(scale), z / plan.number(scale)
     rest = real_product(y, y, plan.is_complex) + real_product(z, z, plan.is_complex)
-    acts = rest > plan.real(0)
+    acts = y != plan.number(0) or z != plan.number(0)  # also where their squares vanish: sweeps go on only so
     if plan.is_complex:
         acts = acts or x.imag != plan.real(0)
     beta, tau, v1, v2 = x, plan.number(0), plan.number(0), plan.number(0)
