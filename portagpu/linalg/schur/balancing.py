@@ -73,13 +73,13 @@ def _lengths(h, row, column, n, pitch, thread, held, plan: cuda.constexpr):
     ca = largest_of_threads(ca, held, thread, plan)
     ra = largest_of_threads(ra, held, thread, plan)
     c, r = plan.real(0), plan.real(0)
-    if ca > plan.real(0) and ra > plan.real(0):
-        for k in range(thread, n, kind(plan.threads)):
-            x, y = h[column + k * pitch] / plan.number(ca), h[row + k] / plan.number(ra)
-            c += real_product(x, x, plan.is_complex)
-            r += real_product(y, y, plan.is_complex)
-        c = sum_of_threads(c, held, thread, plan)
-        r = sum_of_threads(r, held, thread, plan)
+    by, beside = plan.number(ca if ca > plan.real(0) else 1), plan.number(ra if ra > plan.real(0) else 1)
+    for k in range(thread, n, kind(plan.threads)):
+        x, y = h[column + k * pitch] / by, h[row + k] / beside
+        c += real_product(x, x, plan.is_complex)
+        r += real_product(y, y, plan.is_complex)
+    c = sum_of_threads(c, held, thread, plan)
+    r = sum_of_threads(r, held, thread, plan)
     return ca * math.sqrt(c), ra * math.sqrt(r), ca, ra
 
 
@@ -125,9 +125,9 @@ def balance(h, base, d, own, n, pitch, thread, held, plan: cuda.constexpr):
         for i in range(n):
             row, column = base + i * pitch, base + i
             f = _factor(_lengths(h, row, column, n, pitch, thread, held, plan), d[own + i], plan)
+            meet(plan)
             if f != plan.real(1):
                 goes_on = True
-                meet(plan)
                 for k in range(thread, n, kind(plan.threads)):
                     if k != i:
                         h[row + k] = h[row + k] / plan.number(f)

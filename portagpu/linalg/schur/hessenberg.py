@@ -141,20 +141,23 @@ def reduce_to_hessenberg(h, base, zt, v, part, own, n, pitch, thread, plan: cuda
     for k in range(max(n, kind(2)) - kind(2)):
         first = k + kind(1)
         beta, tau = _reflection(h, base, k, v, own, n, pitch, thread, plan)
-        if tau != plan.number(0):
-            meet(plan)
+        acts = tau != plan.number(0)
+        meet(plan)
+        if acts:
             for i in range(first + thread, n, kind(plan.threads)):
                 h[base + i * pitch + k] = plan.number(beta) if i == first else plan.number(0)
             for i in range(group, n, groups):
                 part[(own + i) * along + line] = _product(h, base + i * pitch, v, own, first, n, line, plan)
-            meet(plan)
+        meet(plan)
+        if acts:
             for i in range(group, n, groups):
                 total = plan.number(0)
                 for t in range(along):
                     total += part[(own + i) * along + t]
                 _add_to_row(h, base + i * pitch, -tau * total, v, own, first, n, line, plan)
-            meet(plan)
+        meet(plan)
+        if acts:
             _reflect_columns(h, base, v, own, tau, first, first, n, pitch, thread, True, plan)
             if plan.vectors:
                 _reflect_columns(zt, base, v, own, tau, first, kind(1), n, pitch, thread, False, plan)
-            meet(plan)
+        meet(plan)

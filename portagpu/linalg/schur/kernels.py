@@ -50,11 +50,13 @@ def _find_values(a, matrix, memory, found, n, pitch, thread, held, plan: cuda.co
     kind = type(n)
     base, own = matrix * n * pitch, matrix * n
     scale = copy_scaled(a, matrix, memory.h, base, n, pitch, thread, held, plan)
-    info, paired = np.int32(-1), np.int32(0)
-    if scale != plan.real(0):
-        balance(memory.h, base, memory.d, own, n, pitch, thread, held, plan)
-        reduce_to_hessenberg(memory.h, base, memory.zt, memory.v, memory.part, own, n, pitch, thread, plan)
-        info, paired = find_schur_form(memory.h, memory.zt, base, found.values, own, n, pitch, scale, thread, plan)
+    is_finite = scale != plan.real(0)
+    size = n if is_finite else kind(0)  # nothing is done, but barriers are reached
+    balance(memory.h, base, memory.d, own, size, pitch, thread, held, plan)
+    reduce_to_hessenberg(memory.h, base, memory.zt, memory.v, memory.part, own, size, pitch, thread, plan)
+    info, paired = find_schur_form(memory.h, memory.zt, base, found.values, own, size, pitch, scale, thread, plan)
+    if not is_finite:
+        info = np.int32(-1)
     if info != np.int32(0):
         paired = np.int32(0)
         for i in range(thread, n, kind(plan.threads)):

@@ -29,51 +29,91 @@ _SWEEPS = 30  # for each row, and as for ten rows at least: LAPACK's limit
 
 
 @cuda.jit(device=True)
-def _turn(h, zt, base, k, low, high, end, n, pitch, found, thread, three: cuda.constexpr, plan: cuda.constexpr):
-    """A reflection of rows and columns k, k + 1 and perhaps k + 2: of columns to ``high``, of rows from ``low`` to
-    ``end``, and of the transposed vectors."""
-    rows, columns = turn_of_rows(found, plan.is_complex), turn_of_columns(found, plan.is_complex)
-    turn_rows(h, base + k * pitch, k, high, pitch, rows, thread, three, plan)
-    if plan.vectors:
-        turn_rows(zt, base + k * pitch, type(n)(0), n, pitch, columns, thread, three, plan)
-    meet(plan)
-    turn_columns(h, base + k, low, end, pitch, columns, thread, three, plan)
-    meet(plan)
-
-
-@cuda.jit(device=True)
-def _sweep(h, zt, base, l, i, n, pitch, stuck, thread, plan: cuda.constexpr):
-    """A sweep over the block of rows l to i."""
+def _sweep(h, zt, base, l, i, last, n, pitch, stuck, thread, plan: cuda.constexpr):
+    """A sweep over the block of rows l to i; none if ``last`` is not i, but 0."""
     kind = type(n)
     low, high = (kind(0), n) if plan.vectors else (l, i + kind(1))
-    start = start_of_sweep(h, base, l, i, pitch, shifts_of(h, base, l, i, pitch, stuck, plan), plan)
-    first = start.row
-    x, y, z = start.x, start.y, start.z
-    for k in range(first, i):
+    first = last
+    x, y, z = plan.number(0), plan.number(0), plan.number(0)
+    if last > kind(0):
+        start = start_of_sweep(h, base, l, i, pitch, shifts_of(h, base, l, i, pitch, stuck, plan), plan)
+        first, x, y, z = start.row, start.x, start.y, start.z
+    for k in range(first, last):
+        row = base + k * pitch
         three = not plan.is_complex and k + kind(1) < i
         if k > first:
-            before = base + k * pitch + k - kind(1)
+            before = row + k - kind(1)
             x, y, z = h[before], h[before + pitch], plan.number(0)
             if three:
                 z = h[before + kind(2) * pitch]
         found = reflection_of(x, y, z, plan)
+        rows, columns = turn_of_rows(found, plan.is_complex), turn_of_columns(found, plan.is_complex)
         meet(plan)
         if thread == kind(0):
             if k > first:
-                before = base + k * pitch + k - kind(1)
+                before = row + k - kind(1)
                 h[before] = found.beta
                 h[before + pitch] = plan.number(0)
                 if three:
                     h[before + kind(2) * pitch] = plan.number(0)
             elif k > l:
-                before = base + k * pitch + k - kind(1)
+                before = row + k - kind(1)
                 h[before] = h[before] * (plan.number(1) - conjugate(found.tau, plan.is_complex))
         if three:
-            end = min(k + kind(4), i + kind(1))
-            _turn(h, zt, base, k, low, high, end, n, pitch, found, thread, True, plan)
+            turn_rows(h, row, k, high, pitch, rows, thread, True, plan)
+            if plan.vectors:
+                turn_rows(zt, row, kind(0), n, pitch, columns, thread, True, plan)
         else:
-            end = min(k + kind(3), i + kind(1))
-            _turn(h, zt, base, k, low, high, end, n, pitch, found, thread, False, plan)
+            turn_rows(h, row, k, high, pitch, rows, thread, False, plan)
+            if plan.vectors:
+                turn_rows(zt, row, kind(0), n, pitch, columns, thread, False, plan)
+        meet(plan)
+        if three:
+            turn_columns(h, base + k, low, min(k + kind(4), i + kind(1)), pitch, columns, thread, True, plan)
+        else:
+            turn_columns(h, base + k, low, i + kind(1), pitch, columns, thread, False, plan)
+        meet(plan)
+
+
+@cuda.jit(device=True)
+def _standard_block(h, base, i, pitch, plan: cuda.constexpr):
+    """The `Standard` form of the block of rows i - 1 and i."""
+    last = base + i * pitch + i
+    above = last - pitch - type(i)(1)
+    return standardise(h[above], h[last - pitch], h[last - type(i)(1)], h[last], plan)
+
+
+@cuda.jit(device=True)
+def _finish_one(h, base, values, own, i, pitch, scale, thread, plan: cuda.constexpr):
+    """The eigenvalue of row i."""
+    value = h[base + i * pitch + i]
+    if thread == type(i)(0):
+        if plan.is_complex:
+            values[own + i] = plan.result(complex(value.real / scale, value.imag / scale))
+        else:
+            values[own + i] = plan.result(complex(value / scale, plan.real(0)))
+
+
+@cuda.jit(device=True)
+def _finish_two(h, zt, base, values, own, i, n, pitch, scale, found, thread, plan: cuda.constexpr):
+    """The eigenvalues of rows i - 1 and i of a real matrix; whether they have imaginary parts."""
+    kind = type(n)
+    l, row = i - kind(1), base + i * pitch
+    part = plan.real(0)
+    if found.c != plan.real(0):
+        part = imaginary_part(found.b, found.c) / scale
+    if thread == kind(0):
+        h[row - pitch + l] = found.a
+        h[row - pitch + i] = found.b
+        h[row + l] = found.c
+        h[row + i] = found.d
+        values[own + l] = plan.result(complex(found.a / scale, part))
+        values[own + i] = plan.result(complex(found.d / scale, -part))
+    if plan.vectors:
+        rotate(h, row - pitch, row, i + kind(1), n, kind(1), found.cs, found.sn, thread, plan)
+        rotate(h, base + l, base + i, kind(0), l, pitch, found.cs, found.sn, thread, plan)
+        rotate(zt, row - pitch, row, kind(0), n, kind(1), found.cs, found.sn, thread, plan)
+    return part != plan.real(0)
 
 
 @cuda.jit(device=True)
@@ -81,7 +121,8 @@ def find_schur_form(h, zt, base, values, own, n, pitch, scale, thread, plan: cud
     """``T = Q^H h Q`` in place of a Hessenberg matrix; zt becomes Q^T, if ``plan.vectors``.
 
     values: the eigenvalues divided by ``scale``, from ``own`` on, complex. Returns LAPACK's info, the number of
-    eigenvalues, the first ones, that were not found in time, and whether there are others than real ones (1 or 0).
+    eigenvalues, the first ones, that were not found in time, and whether there are others than real ones (1 or 0). No
+    barrier stands under a condition, as conditions are read from memory.
     """
     kind = type(n)
     small = plan.real(plan.tiny / plan.eps) * plan.real(n)
@@ -91,45 +132,28 @@ def find_schur_form(h, zt, base, values, own, n, pitch, scale, thread, plan: cud
     while end > kind(0) and left > np.int32(0):
         i = end - kind(1)
         l = first_of_block(h, base, i, n, pitch, small, plan)
+        is_two = not plan.is_complex and l + kind(1) == i
+        if not plan.is_complex:
+            found = standardise(plan.real(0), plan.real(0), plan.real(0), plan.real(0), plan)
+            if is_two:
+                found = _standard_block(h, base, i, pitch, plan)
         meet(plan)
         if l > kind(0) and thread == kind(0):
             h[base + l * pitch + l - kind(1)] = plan.number(0)
+        last = kind(0)
         if l == i:
-            value = h[base + i * pitch + i]
-            if thread == kind(0):
-                if plan.is_complex:
-                    values[own + i] = plan.result(complex(value.real / scale, value.imag / scale))
-                else:
-                    values[own + i] = plan.result(complex(value / scale, plan.real(0)))
-            stuck = np.int32(0)
-            end = l
-        elif not plan.is_complex and l + kind(1) == i:
-            row = base + i * pitch
-            at = row + i
-            above = at - pitch - kind(1)
-            found = standardise(h[above], h[at - pitch], h[at - kind(1)], h[at], plan)
-            part = plan.real(0)
-            if found.c != plan.real(0):
-                part = imaginary_part(found.b, found.c) / scale
-            if part != plan.real(0):
-                paired = np.int32(1)
-            meet(plan)
-            if thread == kind(0):
-                h[above] = found.a
-                h[at - pitch] = found.b
-                h[at - kind(1)] = found.c
-                h[at] = found.d
-                values[own + l] = plan.result(complex(found.a / scale, part))
-                values[own + i] = plan.result(complex(found.d / scale, -part))
-            if plan.vectors:
-                rotate(h, row - pitch, row, end, n, kind(1), found.cs, found.sn, thread, plan)
-                rotate(h, base + l, base + i, kind(0), l, pitch, found.cs, found.sn, thread, plan)
-                rotate(zt, row - pitch, row, kind(0), n, kind(1), found.cs, found.sn, thread, plan)
-            stuck = np.int32(0)
-            end = l
+            _finish_one(h, base, values, own, i, pitch, scale, thread, plan)
+        elif is_two:
+            if not plan.is_complex:
+                if _finish_two(h, zt, base, values, own, i, n, pitch, scale, found, thread, plan):
+                    paired = np.int32(1)
         else:
-            stuck += np.int32(1)
-            left -= np.int32(1)
-            _sweep(h, zt, base, l, i, n, pitch, stuck, thread, plan)
+            last = i
+        stuck += np.int32(1)
+        left -= np.int32(1)
+        _sweep(h, zt, base, l, i, last, n, pitch, stuck, thread, plan)
+        if last == kind(0):
+            stuck = np.int32(0)
+            end = l
         meet(plan)
     return np.int32(end), paired
