@@ -7,12 +7,18 @@ from typing import Any, TypeVar
 import numpy as np
 
 from portagpu.blas.factorisations.batches import stacked
-from portagpu.errors import NotPositiveDefiniteError, ShapeError, SingularMatrixError, UnknownOptionError
+from portagpu.errors import (
+    FactorisationError,
+    NotPositiveDefiniteError,
+    ShapeError,
+    SingularMatrixError,
+    UnknownOptionError,
+)
 from portagpu.linalg.matrices import Array, broadcast_batches, copy_of
 from portagpu.linalg.results import check_out, delivered, is_simple, shares
 from portagpu.runtime.execution.stream import Stream
 
-_Failed = TypeVar("_Failed", SingularMatrixError, NotPositiveDefiniteError)
+_Failed = TypeVar("_Failed", bound=FactorisationError)
 _TRANS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
 

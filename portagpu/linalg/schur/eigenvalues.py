@@ -16,14 +16,7 @@ from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.device.capabilities import Capabilities
-from portagpu.linalg.schur.kernels import (
-    Found,
-    Memory,
-    find_few,
-    find_schur_forms,
-    finish_vectors,
-    substitute_vectors,
-)
+from portagpu.linalg.schur.kernels import Found, Memory, find_few, find_schur_forms, finish_vectors, substitute_vectors
 from portagpu.linalg.schur.plan import SchurPlan
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
@@ -34,6 +27,7 @@ _MANY = 1024  # matrices that keep a GPU busy with a thread each
 _BLOCK = 32
 _THREADS = 128
 _LINE = 64  # bytes: rows of large matrices begin on other lines of a cache than those before them
+_SWEEPS = 30  # for each row, and as for ten rows at least: LAPACK's limit
 _REACH = {"float32": 40, "float64": 460}
 _MOST = {"float32": 1e20, "float64": 1e150}
 _LEAST = {"float32": 1e-21, "float64": 1e-160}
@@ -89,6 +83,7 @@ def _plan(dtype: np.dtype[Any], how: Threads, *, vectors: bool) -> SchurPlan:
         reach=_REACH[name],
         most=_MOST[name],
         least=_LEAST[name],
+        sweeps=_SWEEPS,
     )
 
 

@@ -20,7 +20,7 @@ class SchurPlan(NamedTuple):
     from 1 to the next number, ``tiny``: the smallest normal number; ``usual``: where the largest part of a column is
     brought to while its reflection is found; ``reach``: exponents of largest elements of matrices that are not scaled;
     ``most``: of eigenvectors' parts while they are found, so that sums of products with elements are finite; ``least``:
-    of differences of eigenvalues, so that its quotient with a norm is no zero.
+    of differences of eigenvalues, so that its quotient with a norm is no zero; ``sweeps``: for each row, at most.
     """
 
     threads: int
@@ -39,6 +39,7 @@ class SchurPlan(NamedTuple):
     reach: int
     most: float
     least: float
+    sweeps: int
 
 
 @cuda.jit(device=True)

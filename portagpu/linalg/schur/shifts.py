@@ -114,8 +114,8 @@ def _complex_shift(a, b, c, d, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def shifts_of(h, base, l, i, pitch, stuck, plan: cuda.constexpr):
-    """The `Shifts` for the block of rows l to i; others than its last rows' after ten sweeps that brought nothing."""
+def shifts_of(h, base, top, i, pitch, stuck, plan: cuda.constexpr):
+    """The `Shifts` for the block of rows top to i; others than its last rows' after ten sweeps that brought nothing."""
     kind = type(pitch)
     last = base + i * pitch + i
     above = last - pitch - kind(1)
@@ -124,13 +124,13 @@ def shifts_of(h, base, l, i, pitch, stuck, plan: cuda.constexpr):
     if is_odd:
         if stuck % np.int32(2 * _PATIENCE) == np.int32(0):
             beside = size_of(c, plan.is_complex)
-            if i > l + kind(1):
+            if i > top + kind(1):
                 beside += size_of(h[above - kind(1)], plan.is_complex)
             centre = d
         else:
-            first = base + l * pitch + l
+            first = base + top * pitch + top
             beside = size_of(h[first + pitch], plan.is_complex)
-            if i > l + kind(1):
+            if i > top + kind(1):
                 beside += size_of(h[first + kind(2) * pitch + kind(1)], plan.is_complex)
             centre = h[first]
         d = plan.number(plan.real(_AWAY) * beside) + centre
@@ -175,8 +175,8 @@ def _complex_start(h, base, m, pitch, shifts, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def start_of_sweep(h, base, l, i, pitch, shifts, plan: cuda.constexpr):
-    """The `Start` of a sweep over rows l to i: as far down as two small subdiagonal elements together allow."""
+def start_of_sweep(h, base, top, i, pitch, shifts, plan: cuda.constexpr):
+    """The `Start` of a sweep over rows top to i: as far down as two small subdiagonal elements together allow."""
     kind = type(pitch)
     eps = plan.real(plan.eps)
     m = i - kind(1 if plan.is_complex else 2)
@@ -187,7 +187,7 @@ def start_of_sweep(h, base, l, i, pitch, shifts, plan: cuda.constexpr):
             found = _complex_start(h, base, m, pitch, shifts, plan)
         else:
             found = _real_start(h, base, m, pitch, shifts, plan)
-        goes_on = m > l
+        goes_on = m > top
         if goes_on:
             at = base + m * pitch + m
             before = size_of(h[at - kind(1)], plan.is_complex)

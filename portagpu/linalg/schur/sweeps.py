@@ -16,27 +16,18 @@ from portagpu.blas.factorisations.cells import conjugate
 from portagpu.linalg.schur.pairs import imaginary_part, standardise
 from portagpu.linalg.schur.plan import meet
 from portagpu.linalg.schur.shifts import first_of_block, shifts_of, start_of_sweep
-from portagpu.linalg.schur.turns import (
-    reflection_of,
-    rotate,
-    turn_columns,
-    turn_of_columns,
-    turn_of_rows,
-    turn_rows,
-)
-
-_SWEEPS = 30  # for each row, and as for ten rows at least: LAPACK's limit
+from portagpu.linalg.schur.turns import reflection_of, rotate, turn_columns, turn_of_columns, turn_of_rows, turn_rows
 
 
 @cuda.jit(device=True)
-def _sweep(h, zt, base, l, i, last, n, pitch, stuck, thread, plan: cuda.constexpr):
-    """A sweep over the block of rows l to i; none if ``last`` is not i, but 0."""
+def _sweep(h, zt, base, top, i, last, n, pitch, stuck, thread, plan: cuda.constexpr):
+    """A sweep over the block of rows top to i; none if ``last`` is not i, but 0."""
     kind = type(n)
-    low, high = (kind(0), n) if plan.vectors else (l, i + kind(1))
+    low, high = (kind(0), n) if plan.vectors else (top, i + kind(1))
     first = last
     x, y, z = plan.number(0), plan.number(0), plan.number(0)
     if last > kind(0):
-        start = start_of_sweep(h, base, l, i, pitch, shifts_of(h, base, l, i, pitch, stuck, plan), plan)
+        start = start_of_sweep(h, base, top, i, pitch, shifts_of(h, base, top, i, pitch, stuck, plan), plan)
         first, x, y, z = start.row, start.x, start.y, start.z
     for k in range(first, last):
         row = base + k * pitch
@@ -56,7 +47,7 @@ def _sweep(h, zt, base, l, i, last, n, pitch, stuck, thread, plan: cuda.constexp
                 h[before + pitch] = plan.number(0)
                 if three:
                     h[before + kind(2) * pitch] = plan.number(0)
-            elif k > l:
+            elif k > top:
                 before = row + k - kind(1)
                 h[before] = h[before] * (plan.number(1) - conjugate(found.tau, plan.is_complex))
         if three:
@@ -98,20 +89,20 @@ def _finish_one(h, base, values, own, i, pitch, scale, thread, plan: cuda.conste
 def _finish_two(h, zt, base, values, own, i, n, pitch, scale, found, thread, plan: cuda.constexpr):
     """The eigenvalues of rows i - 1 and i of a real matrix; whether they have imaginary parts."""
     kind = type(n)
-    l, row = i - kind(1), base + i * pitch
+    top, row = i - kind(1), base + i * pitch
     part = plan.real(0)
     if found.c != plan.real(0):
         part = imaginary_part(found.b, found.c) / scale
     if thread == kind(0):
-        h[row - pitch + l] = found.a
+        h[row - pitch + top] = found.a
         h[row - pitch + i] = found.b
-        h[row + l] = found.c
+        h[row + top] = found.c
         h[row + i] = found.d
-        values[own + l] = plan.result(complex(found.a / scale, part))
+        values[own + top] = plan.result(complex(found.a / scale, part))
         values[own + i] = plan.result(complex(found.d / scale, -part))
     if plan.vectors:
         rotate(h, row - pitch, row, i + kind(1), n, kind(1), found.cs, found.sn, thread, plan)
-        rotate(h, base + l, base + i, kind(0), l, pitch, found.cs, found.sn, thread, plan)
+        rotate(h, base + top, base + i, kind(0), top, pitch, found.cs, found.sn, thread, plan)
         rotate(zt, row - pitch, row, kind(0), n, kind(1), found.cs, found.sn, thread, plan)
     return part != plan.real(0)
 
@@ -126,34 +117,34 @@ def find_schur_form(h, zt, base, values, own, n, pitch, scale, thread, plan: cud
     """
     kind = type(n)
     small = plan.real(plan.tiny / plan.eps) * plan.real(n)
-    left = np.int32(_SWEEPS) * max(np.int32(n), np.int32(10))
+    left = np.int32(plan.sweeps) * max(np.int32(n), np.int32(10))
     stuck, paired = np.int32(0), np.int32(0)
     end = n
     while end > kind(0) and left > np.int32(0):
         i = end - kind(1)
-        l = first_of_block(h, base, i, n, pitch, small, plan)
-        is_two = not plan.is_complex and l + kind(1) == i
+        top = first_of_block(h, base, i, n, pitch, small, plan)
+        is_two = not plan.is_complex and top + kind(1) == i
         if not plan.is_complex:
             found = standardise(plan.real(0), plan.real(0), plan.real(0), plan.real(0), plan)
             if is_two:
                 found = _standard_block(h, base, i, pitch, plan)
         meet(plan)
-        if l > kind(0) and thread == kind(0):
-            h[base + l * pitch + l - kind(1)] = plan.number(0)
+        if top > kind(0) and thread == kind(0):
+            h[base + top * pitch + top - kind(1)] = plan.number(0)
         last = kind(0)
-        if l == i:
+        if top == i:
             _finish_one(h, base, values, own, i, pitch, scale, thread, plan)
         elif is_two:
-            if not plan.is_complex:
+            if not plan.is_complex:  # noqa: SIM102 - the rest is not for complex numbers
                 if _finish_two(h, zt, base, values, own, i, n, pitch, scale, found, thread, plan):
                     paired = np.int32(1)
         else:
             last = i
         stuck += np.int32(1)
         left -= np.int32(1)
-        _sweep(h, zt, base, l, i, last, n, pitch, stuck, thread, plan)
+        _sweep(h, zt, base, top, i, last, n, pitch, stuck, thread, plan)
         if last == kind(0):
             stuck = np.int32(0)
-            end = l
+            end = top
         meet(plan)
     return np.int32(end), paired
