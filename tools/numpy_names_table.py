@@ -51,5 +51,6 @@ def text() -> str:
             group = "functions of elements"
         there[group].append(f"`{name.removeprefix('linalg.').removeprefix('fft.')}`")
     body = table("Of device arrays | Names", [(group, " ".join(names)) for group, names in there.items()])
-    body += "\n\n" + table("Missing | What is nearest", missing)
+    if missing:
+        body += "\n\n" + table("Missing | What is nearest", missing)
     return with_block(PAGE, "names", f"\n{body}")

@@ -1,4 +1,4 @@
-"""Linear algebra, typed: products, systems, factorisations, eigenvalues of NumPy and device arrays, with batches.
+"""Linear algebra, typed: products, systems, factorisations and eigenvalues of NumPy and device arrays.
 
 Leading axes are those of a batch. NumPy arrays give NumPy arrays; device arrays give device arrays, enqueued on
 ``stream``. float32, float64, complex64 and complex128; NumPy arrays of integers count as float64. Products of general

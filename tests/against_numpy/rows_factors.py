@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from eigen_checks import check_pairs, distances, value_bounds
 from function_table import Case, row, rows
 from limits import Compared, Limit
 from operand_drawing import INEXACT, Drawing, Operand, finite, laid_out
@@ -108,6 +109,21 @@ def _eigen(d: Drawing, name: str) -> Case:
             assert np.all(left <= room[..., 0])
 
     return Case(call=_in_namespace(name), operands=(x,), limit=limit)
+
+
+@rows([f"{p}.linalg.{n}" for p in ("xp", "numpy") for n in ("eig", "eigvals")])
+def _general_eigen(d: Drawing, name: str) -> Case:
+    x = _conditioned(d)
+
+    def limit(c: Compared) -> None:
+        values = c.found[0]
+        assert np.result_type(values, np.complex64) == np.result_type(c.expected[0], np.complex64)
+        assert np.all(distances(values, c.expected[0]) <= 2 * value_bounds(x.host))
+        if len(c.found) > 1:
+            check_pairs(x.host, *(part.astype(np.result_type(part, np.complex64)) for part in c.found))
+
+    # which eigenvalues are real, rounding decides; in the array API none are
+    return Case(call=_in_namespace(name), operands=(x,), limit=limit, dtypes=False)
 
 
 def _rectangle(d: Drawing) -> Operand:
