@@ -9,9 +9,11 @@ from weakref import ref
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.expressions.applied import as_operand, key_of, known, remember, typed
 from portagpu.expressions.evaluation import evaluate, evaluate_again
 from portagpu.expressions.node import MOST_WEIGHT, Node
 from portagpu.expressions.operations import Operation, conversion, operation, operation_of, operations_of
+from portagpu.expressions.repeated import repeat_into
 from portagpu.expressions.stores import write
 from portagpu.expressions.together import evaluate_all
 from portagpu.runtime.arrays.array import DeviceNDArray, allocations
@@ -33,15 +35,25 @@ def apply(ufunc: np.ufunc, *values: Any) -> DeviceNDArray:
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`.
     """
+    key = key_of(ufunc, values)
+    applied = None if key is None else known(key, values)
+    if applied is not None:
+        try:
+            operands = values if applied.dtypes is None else typed(values, applied.dtypes)
+            return put_off(Node(applied.context, applied.operation, operands, applied.shape, None, applied))
+        except OverflowError:
+            pass
     operands, kinds, shape, context = taken(values)
     function = operation_of(ufunc, *kinds)
     try:
-        operands = typed(operands, function)
+        operands = typed(operands, function.inputs)
     except OverflowError as error:
         truth = compared_beyond(ufunc, operands, function)
         if truth is None:
             raise beyond(ufunc, function, error) from None
         return put_off(Node(context, conversion(function.dtype), (as_operand(truth),), shape))
+    if key is not None:
+        remember(key, values, function, shape)
     return put_off(Node(context, function, operands, shape))
 
 
@@ -55,22 +67,10 @@ def apply_all(
     operands, kinds, shape, context = taken(values)
     functions = operations_of(ufunc, tuple(kinds), dtype, casting)
     try:
-        operands = typed(operands, functions[0])
+        operands = typed(operands, functions[0].inputs)
     except OverflowError as error:
         raise beyond(ufunc, functions[0], error) from None
     return tuple(put_off(Node(context, function, operands, shape)) for function in functions)
-
-
-def typed(operands: tuple[Any, ...], function: Operation) -> tuple[Any, ...]:
-    """Operands with Python's numbers as numbers of the dtypes that the function computes in."""
-    for x in operands:
-        if type(x) in _PYTHON:
-            break
-    else:
-        return operands
-    return tuple(
-        as_operand(kind.type(x)) if type(x) in _PYTHON else x for x, kind in zip(operands, function.inputs, strict=True)
-    )
 
 
 _COMPARED = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
@@ -98,11 +98,6 @@ def beyond(ufunc: np.ufunc, function: Operation, error: OverflowError) -> DTypeE
     )
 
 
-def as_operand(number: Any) -> Any:
-    """A NumPy scalar as kernels take it: truth as a byte."""
-    return np.uint8(number) if type(number) is np.bool_ else number
-
-
 def apply_into(
     out: DeviceNDArray,
     ufunc: np.ufunc,
@@ -115,13 +110,18 @@ def apply_into(
 
     Raises `ShapeError` for an array of another shape, `DTypeError` for one that cannot hold the results' kind.
     """
+    key = key_of(ufunc, (*values, out)) if where is None and dtype is None else None
+    if key is not None and repeat_into(out, values, key):
+        return out
     operands, kinds, shape, context = taken((*values, out))
     operands, kinds = operands[:-1], kinds[:-1]
     function = operation_of(ufunc, *kinds) if dtype is None else operations_of(ufunc, kinds, dtype, casting)[0]
     try:
-        node = Node(context, function, typed(operands, function), shape)
+        node = Node(context, function, typed(operands, function.inputs), shape)
     except OverflowError as error:
         raise beyond(ufunc, function, error) from None
+    if key is not None:
+        node.applied = remember(key, (*values, out), function, shape)
     if where is not None:
         check_fits(function.dtype, out.dtype)
         mask = taken((where, out))[0][0]
@@ -216,13 +216,15 @@ class PutOff:
         See `portagpu.runtime.execution.deferred.Deferred`.
         """
         node = self.node
-        unsettled = node.context.unsettled
+        context, stream = node.context, node.stream
+        unsettled = context.unsettled
         with unsettled.lock:
             if node.result is None and not evaluate_again(node):
                 with unsettled:
                     evaluate(node)
-        if node.stream is not None:
-            current_stream(node.context).follow(node.stream)
+        current = current_stream(context)
+        if stream is not None and stream is not current:
+            current.follow(stream)
 
     @staticmethod
     def evaluate_all(arrays: Sequence[DeviceNDArray]) -> None:
