@@ -130,8 +130,14 @@ def _items(values: Any) -> tuple[Any, ...] | None:
         return None
 
 
+_NUMBERS: tuple[Any, ...] = (bool, int, float, complex, *(np.dtype(letter).type for letter in "?bBhHiIlLqQefdFD"))
+_DTYPES: dict[Any, np.dtype[Any]] = {kind: np.dtype(kind) for kind in _NUMBERS}
+
+
 def checked_dtype(dtype: Any) -> np.dtype[Any]:
     """A dtype that a device can hold. Raises `DTypeError`."""
+    if type(dtype) is type and dtype in _DTYPES:  # most are
+        return _DTYPES[dtype]
     if isinstance(dtype, str | dtypes.Named) and dtypes.parse(dtype) is dtypes.BFLOAT16:
         dtype = dtypes.BFLOAT16.numpy
     try:
