@@ -73,16 +73,11 @@ def as_operand(number: Any) -> Any:
     return np.uint8(number) if type(number) is np.bool_ else number
 
 
-def key_of(ufunc: np.ufunc, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """What tells a function of operands from others; None where one of them is put off."""
+def key_of(ufunc: np.ufunc, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What tells a function of operands from others."""
     key: list[Any] = [ufunc]
     for x in values:
-        if type(x) is DeviceNDArray:
-            if x.deferred is not None:
-                return None
-            key.append(x.facts_token)
-        else:
-            key.append(type(x))
+        key.append(x.facts_token if type(x) is DeviceNDArray else type(x))
     return tuple(key)
 
 

@@ -9,7 +9,7 @@ from weakref import ref
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
-from portagpu.expressions.applied import as_operand, key_of, known, remember, typed
+from portagpu.expressions.applied import Applied, as_operand, key_of, known, remember, typed
 from portagpu.expressions.evaluation import evaluate, evaluate_again
 from portagpu.expressions.node import MOST_WEIGHT, Node
 from portagpu.expressions.operations import Operation, conversion, operation, operation_of, operations_of
@@ -36,11 +36,11 @@ def apply(ufunc: np.ufunc, *values: Any) -> DeviceNDArray:
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`.
     """
     key = key_of(ufunc, values)
-    applied = None if key is None else known(key, values)
+    applied = known(key, values)
     if applied is not None:
         try:
             operands = values if applied.dtypes is None else typed(values, applied.dtypes)
-            return put_off(Node(applied.context, applied.operation, operands, applied.shape, None, applied))
+            return put_off(_node(applied, operands))
         except OverflowError:
             pass
     operands, kinds, shape, context = taken(values)
@@ -52,9 +52,29 @@ def apply(ufunc: np.ufunc, *values: Any) -> DeviceNDArray:
         if truth is None:
             raise beyond(ufunc, function, error) from None
         return put_off(Node(context, conversion(function.dtype), (as_operand(truth),), shape))
-    if key is not None:
-        remember(key, values, function, shape)
+    remember(key, values, function, shape)
     return put_off(Node(context, function, operands, shape))
+
+
+def _node(applied: Applied, values: tuple[Any, ...]) -> Node:
+    """The node of a function that was applied before; as it was computed then, if nothing is put off."""
+    for x in values:
+        if type(x) is DeviceNDArray and x.deferred is not None:
+            break
+    else:
+        return Node(applied.context, applied.operation, values, applied.shape, None, applied)
+    operands = tuple(_operand(x, applied.context) if type(x) is DeviceNDArray else x for x in values)
+    return Node(applied.context, applied.operation, operands, applied.shape)
+
+
+def _operand(x: DeviceNDArray, context: Context) -> DeviceNDArray | Node:
+    """An array as nodes of the current stream take it: its own node where it is put off."""
+    deferred: Any = x.deferred
+    if deferred is None:
+        return x
+    if deferred.node.stream is not current_stream(context):
+        deferred.evaluate()
+    return x if x.deferred is None else deferred.node
 
 
 def apply_all(
@@ -120,7 +140,7 @@ def apply_into(
         node = Node(context, function, typed(operands, function.inputs), shape)
     except OverflowError as error:
         raise beyond(ufunc, function, error) from None
-    if key is not None:
+    if key is not None and not any(type(x) is Node for x in operands):
         node.applied = remember(key, (*values, out), function, shape)
     if where is not None:
         check_fits(function.dtype, out.dtype)
@@ -188,9 +208,7 @@ def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tu
             shape = own
         else:
             shape = broadcast_shapes((shape, own))
-        if value.deferred is not None and value.deferred.node.stream is not current_stream(context):
-            value.deferred.evaluate()
-        operands.append(value if value.deferred is None else value.deferred.node)
+        operands.append(value if value.deferred is None else _operand(value, context))
         kinds.append(value._dtype)
     if context is None or shape is None:  # numbers only
         context, shape = current_context(), ()

@@ -259,10 +259,10 @@ def repeat_into(out: DeviceNDArray, values: tuple[Any, ...], key: tuple[Any, ...
     context = out.context
     applied: Applied | None = context.applied.get(key)
     launch = None if applied is None else applied.launches.get(alike(values, out))
-    if applied is None or launch is None or out.stream:
+    if applied is None or launch is None or out.stream or out.deferred is not None:
         return False
     for x in values:
-        if type(x) is DeviceNDArray and (x.stream or (x is not out and may_overlap((x, out)))):
+        if type(x) is DeviceNDArray and x is not out and (x.stream or x.deferred is not None or may_overlap((x, out))):
             return False
     try:
         operands = values if applied.dtypes is None else typed(values, applied.dtypes)
