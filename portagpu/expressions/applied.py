@@ -38,8 +38,8 @@ class Launch(NamedTuple):
 class Applied:
     """A function of elements with operands that are alike, and perhaps with an array alike that it is written to.
 
-    ``dtypes``: that it computes in, where some of the operands are numbers; ``facts``: of the arrays that it gives, once one
-    is made; ``launches``: by `alike`.
+    ``dtypes``: that it computes in, where some of the operands are numbers. ``facts``: of the arrays that it gives,
+    once there was one. ``launches``: by `alike`.
     """
 
     __slots__ = ("context", "dtypes", "facts", "launches", "operation", "shape")
