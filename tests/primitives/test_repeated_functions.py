@@ -1,4 +1,4 @@
-"""Sorts, scans, joins and searches that are one launch, made again: of arrays that lie otherwise they are others."""
+"""Sorts, scans, joins, searches and selections that are one launch, made again: of arrays that lie otherwise they are others."""
 
 from __future__ import annotations
 
@@ -35,6 +35,9 @@ FUNCTIONS = (
     (lambda x: np.concatenate([x, x]), lambda x: np.concatenate([x, x])),
     (lambda x: np.concatenate([x, x + 1]), lambda x: np.concatenate([x, x + 1])),
     (lambda x: np.stack([x, x[::-1]]), lambda x: np.stack([x, x[::-1]])),
+    (lambda x: x[x > 5], lambda x: x[x > 5]),
+    (lambda x: np.flatnonzero(x > 0), lambda x: np.flatnonzero(x > 0)),
+    (lambda x: np.extract(x < -60, x), lambda x: np.extract(x < -60, x)),
 )
 
 
