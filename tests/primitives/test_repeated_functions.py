@@ -1,4 +1,4 @@
-"""Sorts, scans, joins and searches that are one launch, made again: of arrays that lie otherwise they are others."""
+"""Sorts, scans, joins, searches and selections that are one launch, made again: of arrays that lie otherwise they are others."""
 
 from __future__ import annotations
 
@@ -35,6 +35,9 @@ FUNCTIONS = (
     (lambda x: np.concatenate([x, x]), lambda x: np.concatenate([x, x])),
     (lambda x: np.concatenate([x, x + 1]), lambda x: np.concatenate([x, x + 1])),
     (lambda x: np.stack([x, x[::-1]]), lambda x: np.stack([x, x[::-1]])),
+    (lambda x: x[x > 5], lambda x: x[x > 5]),
+    (lambda x: np.flatnonzero(x > 0), lambda x: np.flatnonzero(x > 0)),
+    (lambda x: np.extract(x < -60, x), lambda x: np.extract(x < -60, x)),
 )
 
 
@@ -78,6 +81,17 @@ def test_two_operands(device):
             np.testing.assert_array_equal(found.copy_to_host(), np.searchsorted(edges, values[part], side=side))
             found = np.searchsorted(x, x, side=side)
             np.testing.assert_array_equal(found.copy_to_host(), np.searchsorted(edges, edges, side=side))
+
+
+def test_one_operand_twice(device):
+    hosts = [HOST[n].astype(np.float32) for n in range(2)]
+    x, y = map(cuda.to_device, hosts)
+    for _ in range(2):
+        for pick in ((0, 0), (0, 1), (1, 0), (1, 1), (0, 0, 1), (0, 1, 0), (1, 0, 0)):
+            found = np.concatenate([(x, y)[n] for n in pick])
+            np.testing.assert_array_equal(found.copy_to_host(), np.concatenate([hosts[n] for n in pick]))
+        found = np.concatenate([x[:6], x[6:]])  # of one memory, which is whose?
+        np.testing.assert_array_equal(found.copy_to_host(), hosts[0])
 
 
 def test_of_expressions_and_in_order(device):
