@@ -32,8 +32,8 @@ def eig(a: Array, *, info: Array | None = None, stream: Stream | None = None) ->
     a: (..., n, n). Returns `EigResult`: eigenvalues (..., n), and eigenvectors (..., n, n), columns of length 1 whose
     largest elements are real. Real matrices have real eigenvalues and vectors with imaginary parts that are exactly 0,
     and others in exactly conjugate pairs, the one with the positive imaginary part first. Of matrices that have fewer
-    eigenvectors some columns are nearly parallel. Residuals are at most some ``n * eps`` of the matrix's norm; it is
-    balanced first, for rows and columns of very different lengths. The work is some ``25 n**3`` operations, four times
+    eigenvectors some columns are nearly parallel. Residuals are at most some ``n * eps`` of the norm of the balanced
+    matrix, whose rows and columns of the same index are about as long as each other. The work is some ``25 n**3`` operations, four times
     as many for complex matrices, by one core or one block of a GPU for each matrix; see
     `portagpu.linalg.schur.eigenvalues.find_eigenvalues`.
 

@@ -63,21 +63,51 @@ def copy_scaled(a, matrix, h, base, n, pitch, thread, held, plan: cuda.constexpr
 
 
 @cuda.jit(device=True)
-def _lengths(h, row, column, n, pitch, thread, held, plan: cuda.constexpr):
-    """The lengths of a column and of a row, and their largest magnitudes."""
+def _isolate(h, base, d, own, n, pitch, thread, held, plan: cuda.constexpr):
+    """Make 0 those of d whose row or column has nothing beside the diagonal, in the rows and columns that are left.
+
+    Their eigenvalues stand on the diagonal, and nothing would end their scaling; LAPACK exchanges rows to set them
+    apart.
+    """
+    kind = type(n)
+    goes_on = True
+    while goes_on:
+        goes_on = False
+        for i in range(n):
+            before = d[own + i]
+            c, r = plan.real(0), plan.real(0)
+            for k in range(thread, n, kind(plan.threads)):
+                if k != i and d[own + k] != plan.real(0):
+                    c = max(c, size_of(h[base + k * pitch + i], plan.is_complex))
+                    r = max(r, size_of(h[base + i * pitch + k], plan.is_complex))
+            c = largest_of_threads(c, held, thread, plan)
+            r = largest_of_threads(r, held, thread, plan)
+            meet(plan)
+            if before != plan.real(0) and min(c, r) == plan.real(0):
+                goes_on = True
+                if thread == kind(0):
+                    d[own + i] = plan.real(0)
+            meet(plan)
+
+
+@cuda.jit(device=True)
+def _lengths(h, row, column, d, own, n, pitch, thread, held, plan: cuda.constexpr):
+    """The lengths of a column and of a row, and their largest magnitudes; without elements whose d is 0."""
     kind = type(n)
     ca, ra = plan.real(0), plan.real(0)
     for k in range(thread, n, kind(plan.threads)):
-        ca = max(ca, size_of(h[column + k * pitch], plan.is_complex))
-        ra = max(ra, size_of(h[row + k], plan.is_complex))
+        if d[own + k] != plan.real(0):
+            ca = max(ca, size_of(h[column + k * pitch], plan.is_complex))
+            ra = max(ra, size_of(h[row + k], plan.is_complex))
     ca = largest_of_threads(ca, held, thread, plan)
     ra = largest_of_threads(ra, held, thread, plan)
     c, r = plan.real(0), plan.real(0)
     by, beside = plan.number(ca if ca > plan.real(0) else 1), plan.number(ra if ra > plan.real(0) else 1)
     for k in range(thread, n, kind(plan.threads)):
-        x, y = h[column + k * pitch] / by, h[row + k] / beside
-        c += real_product(x, x, plan.is_complex)
-        r += real_product(y, y, plan.is_complex)
+        if d[own + k] != plan.real(0):
+            x, y = h[column + k * pitch] / by, h[row + k] / beside
+            c += real_product(x, x, plan.is_complex)
+            r += real_product(y, y, plan.is_complex)
     c = sum_of_threads(c, held, thread, plan)
     r = sum_of_threads(r, held, thread, plan)
     return ca * math.sqrt(c), ra * math.sqrt(r), ca, ra
@@ -85,12 +115,13 @@ def _lengths(h, row, column, n, pitch, thread, held, plan: cuda.constexpr):
 
 @cuda.jit(device=True)
 def _factor(lengths, before, plan: cuda.constexpr):
-    """The power of two for a column, and its inverse for the row; 1 where that gains little. before: those so far."""
+    """The power of two for a column, and its inverse for the row; 1 where that gains little. before: those so far, 0
+    where there are to be none."""
     c, r, ca, ra = lengths
     least = plan.real(plan.tiny / plan.eps)
     most = plan.real(0.5) / least
     f = plan.real(1)
-    if c > plan.real(0) and r > plan.real(0):
+    if c > plan.real(0) and r > plan.real(0) and before > plan.real(0):
         total = c + r
         while c < r * plan.real(0.5) and max(f, c, ca) < most and min(r, ra) > plan.real(4) * least:
             f *= plan.real(2)
@@ -119,12 +150,13 @@ def balance(h, base, d, own, n, pitch, thread, held, plan: cuda.constexpr):
     for i in range(thread, n, kind(plan.threads)):
         d[own + i] = plan.real(1)
     meet(plan)
+    _isolate(h, base, d, own, n, pitch, thread, held, plan)
     goes_on = True
     while goes_on:
         goes_on = False
         for i in range(n):
             row, column = base + i * pitch, base + i
-            f = _factor(_lengths(h, row, column, n, pitch, thread, held, plan), d[own + i], plan)
+            f = _factor(_lengths(h, row, column, d, own, n, pitch, thread, held, plan), d[own + i], plan)
             meet(plan)
             if f != plan.real(1):
                 goes_on = True
@@ -135,3 +167,7 @@ def balance(h, base, d, own, n, pitch, thread, held, plan: cuda.constexpr):
                 if thread == kind(0):
                     d[own + i] = d[own + i] * f
             meet(plan)
+    for i in range(thread, n, kind(plan.threads)):
+        if d[own + i] == plan.real(0):
+            d[own + i] = plan.real(1)
+    meet(plan)

@@ -107,7 +107,8 @@ def find_eigenvalues(
 
     Matrices are balanced, reduced to Hessenberg form and brought to Schur form by sweeps with shifts; eigenvectors are
     found by substitution: some ``25 n**3`` operations, 10 without vectors, four times as many for complex matrices.
-    Eigenvalues are those of a matrix that differs by at most some ``n * eps`` of the norm. On CPUs a matrix is reduced
+    Eigenvalues are those of a matrix that differs from the
+    balanced one by at most some ``n * eps`` of its norm. On CPUs a matrix is reduced
     by one core, on GPUs by one block, so that a batch keeps a device busier than one matrix.
     """
     count, n = batch_of(a), a.shape[-1]

@@ -29,6 +29,15 @@ def sign_of(magnitude, like):
 
 
 @cuda.jit(device=True)
+def _unit(x, y, plan: cuda.constexpr):
+    """Two numbers, not both zero, divided by the root of the sum of their squares, which may vanish."""
+    largest = max(abs(x), abs(y))
+    x, y = x / largest, y / largest
+    length = math.sqrt(x * x + y * y)
+    return x / length, y / length
+
+
+@cuda.jit(device=True)
 def standardise(a, b, c, d, plan: cuda.constexpr):
     """The `Standard` form of a real block: that of LAPACK's lanv2 (Z. Bai, J. Demmel, "On swapping diagonal blocks in
     real Schur form", Linear Algebra and its Applications 186, 1993)."""
@@ -53,14 +62,13 @@ def standardise(a, b, c, d, plan: cuda.constexpr):
             z = p + sign_of(math.sqrt(scale) * math.sqrt(z), p)
             a = d + z
             d -= larger / z * smaller
-            tau = math.hypot(c, z)
-            cs, sn = z / tau, c / tau
+            cs, sn = _unit(z, c, plan)
             b, c = b - c, zero
         else:  # complex, or nearly equal: the diagonal's elements are made equal
             sigma = b + c
-            tau = math.hypot(sigma, apart)
-            cs = math.sqrt(half * (one + abs(sigma) / tau))
-            sn = -(p / (tau * cs)) * sign_of(one, sigma)
+            along, across = _unit(sigma, apart, plan)
+            cs = math.sqrt(half * (one + abs(along)))
+            sn = -(half * across / cs) * sign_of(one, sigma)
             aa, bb = a * cs + b * sn, -a * sn + b * cs
             cc, dd = c * cs + d * sn, -c * sn + d * cs
             a, b = aa * cs + cc * sn, bb * cs + dd * sn
