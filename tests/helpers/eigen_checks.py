@@ -22,13 +22,16 @@ def bounds(a):
     return _STEPS * a.shape[-1] * np.finfo(a.dtype).eps * norms(a.astype(np.clongdouble))
 
 
-def check_pairs(a, w, v):
-    """``a @ v = v @ diag(w)``, with v of length 1; and of real matrices what conjugates demand."""
+def check_pairs(a, w, v, *, unbalanced=1):
+    """``a @ v = v @ diag(w)``, with v of length 1; and of real matrices what conjugates demand.
+
+    unbalanced: by how much balancing may make residuals larger, which are small beside the balanced matrix's norm.
+    """
     eps, result = np.finfo(a.dtype).eps, np.result_type(a.dtype, np.complex64)
     assert w.dtype == v.dtype == result and w.shape == a.shape[:-1] and v.shape == a.shape
     wide, vectors = a.astype(np.clongdouble), v.astype(np.clongdouble)
     residuals = norms(wide @ vectors - vectors * w[..., None, :], axis=-2)
-    assert (residuals <= bounds(a)[..., None]).all(), (residuals / bounds(a)[..., None]).max()
+    assert (residuals <= unbalanced * bounds(a)[..., None]).all()
     assert (np.abs(norms(vectors, axis=-2) - 1) <= 8 * eps).all()
     if a.dtype.kind == "f":
         for values, columns in zip(w.reshape(-1, w.shape[-1]), v.reshape(-1, *v.shape[-2:]), strict=True):

@@ -1,7 +1,7 @@
 """Diagonal blocks of two rows of real Schur forms: brought to a standard form; in the dialect."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
-# ruff: noqa: ANN001, ANN201
+# ruff: noqa: ANN001, ANN201, ANN202
 
 from __future__ import annotations
 
