@@ -33,8 +33,8 @@ def eig(a: Array, *, info: Array | None = None, stream: Stream | None = None) ->
     largest elements are real. Real matrices have real eigenvalues and vectors with imaginary parts that are exactly 0,
     and others in exactly conjugate pairs, the one with the positive imaginary part first. Of matrices that have fewer
     eigenvectors some columns are nearly parallel. Residuals are at most some ``n * eps`` of the norm of the balanced
-    matrix, whose rows and columns of the same index are about as long as each other. The work is some ``25 n**3`` operations, four times
-    as many for complex matrices, by one core or one block of a GPU for each matrix; see
+    matrix, whose rows and columns of the same index are about as long as each other. The work is some ``25 n**3``
+    operations, four times as many for complex matrices, by one core or one block of a GPU for each matrix; see
     `portagpu.linalg.schur.eigenvalues.find_eigenvalues`.
 
     ``info``: an int32 array of the batch's shape, where the matrices are: of each it becomes 0; -1 where an element is
