@@ -411,7 +411,7 @@ class NotContiguousError(ShapeError, NotImplementedError):
 
 
 class ShapeTypeError(ShapeError, TypeError):
-    """A shape that is not made of integers."""
+    """A shape, or axes, that are not integers."""
 
 
 class OutOfBoundsError(ShapeError, IndexError):

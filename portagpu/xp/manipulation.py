@@ -16,6 +16,7 @@ from portagpu.primitives.gathers.joining import MOST_ELEMENTS, MOST_PARTS, fits,
 from portagpu.primitives.selections.repeats import numbers_of_repeats
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
+from portagpu.runtime.arrays.layout import checked_shape
 from portagpu.runtime.arrays.numpy_dispatch import call
 from portagpu.ufuncs import operands
 from portagpu.ufuncs.operands import array_of, arrays_of
@@ -45,15 +46,18 @@ def broadcast_to(x: Any, /, shape: tuple[int, ...]) -> DeviceNDArray:
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that arrays of these shapes broadcast to. Raises `ShapeError`."""
-    return operands.broadcast_shapes(shapes)
+    """The shape that arrays of these shapes broadcast to; () of none.
+
+    Raises `ShapeError` where they do not, and `ShapeTypeError` for what is no shape.
+    """
+    return operands.broadcast_shapes([checked_shape(shape) for shape in shapes])
 
 
-def broadcast_arrays(*arrays: Any) -> list[DeviceNDArray]:
+def broadcast_arrays(*arrays: Any) -> tuple[DeviceNDArray, ...]:
     """Read-only views of the shape that all broadcast to."""
     found = arrays_of(arrays)
-    shape = broadcast_shapes(*(x.shape for x in found))
-    return [x if x.shape == shape else x.broadcast_to(shape) for x in found]
+    shape = operands.broadcast_shapes([x.shape for x in found])
+    return tuple(x if x.shape == shape else x.broadcast_to(shape) for x in found)
 
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> DeviceNDArray:
@@ -125,7 +129,10 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[DeviceNDArray, ...]:
 
 
 def expand_dims(x: Any, /, axis: Any = 0) -> DeviceNDArray:
-    """A view with new axes of one element."""
+    """A view with new axes of one element: at one place or a tuple of them, counted in the result.
+
+    Raises `OutOfBoundsError` for a place that the result does not have, `ShapeError` for one that is named twice.
+    """
     found: DeviceNDArray = call("expand_dims", array_of(x), axis)
     return found
 
@@ -136,7 +143,7 @@ def squeeze(x: Any, /, axis: Any) -> DeviceNDArray:
 
 
 def permute_dims(x: Any, /, axes: tuple[int, ...]) -> DeviceNDArray:
-    """A view with the axes in another order."""
+    """A view with the axes in another order; negative ones count from the last."""
     array = array_of(x)
     if len(axes) != array.ndim:
         raise ShapeError(f"axes {tuple(axes)} are not those of an array of {array.ndim}")
@@ -208,12 +215,12 @@ def _rolled(shape: tuple[int, ...], shifts: list[int]) -> list[tuple[tuple[slice
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> DeviceNDArray:
     """Each element along an axis several times: a number for all, or an array with one for each of them."""
-    x = array_of(x)
+    repeats = operands.operand(repeats) if hasattr(repeats, "__dlpack__") else repeats
+    x = array_of(x, repeats.context if isinstance(repeats, DeviceNDArray) else None)
     if axis is None:
         x, axis = x.ravel(), 0
     at = normal_axis(axis, x.ndim)
     extent = x.shape[at]
-    repeats = operands.operand(repeats) if hasattr(repeats, "__dlpack__") else repeats
     if not isinstance(repeats, DeviceNDArray):
         counts = np.asarray(repeats)
         if counts.dtype.kind not in "iu" and counts.size:

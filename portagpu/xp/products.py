@@ -14,7 +14,7 @@ from portagpu.expressions.apply import apply, convert
 from portagpu.expressions.reductions import functions
 from portagpu.linalg import vecdot as dot_of_vectors
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.xp.conversion import array_of
+from portagpu.xp.conversion import array_of, arrays_of
 
 __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 
@@ -23,7 +23,7 @@ _FLOATING = ("float32", "float64", "complex64", "complex128")
 
 def alike(*values: Any) -> list[DeviceNDArray]:
     """Arrays of one dtype, to which they are promoted as NumPy does."""
-    arrays = [array_of(x) for x in values]
+    arrays = arrays_of(values)
     kind = np.result_type(*(x.dtype for x in arrays))
     return [x if x.dtype == kind else convert(x, kind) for x in arrays]
 
@@ -41,7 +41,7 @@ def matmul(x1: Any, x2: Any, /) -> DeviceNDArray:
 
 def whole(found: Any, like: DeviceNDArray) -> DeviceNDArray:
     """A result as an array, also where it is one number."""
-    return found if isinstance(found, DeviceNDArray) else array_of(np.asarray(found, like.dtype))
+    return found if isinstance(found, DeviceNDArray) else array_of(np.asarray(found, like.dtype), like.context)
 
 
 def matrix_transpose(x: Any, /) -> DeviceNDArray:

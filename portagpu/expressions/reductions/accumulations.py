@@ -13,7 +13,7 @@ from portagpu.expressions.reductions.functions import axes_in, finished, kinds_o
 from portagpu.primitives.scans.operators import operator_of
 from portagpu.primitives.scans.scanning import scan
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
-from portagpu.ufuncs.operands import array_of
+from portagpu.ufuncs.operands import array_of, arrays_of
 
 
 def accumulate(
@@ -65,7 +65,7 @@ def outer(ufunc: np.ufunc, a: Any, b: Any, **options: Any) -> DeviceNDArray:
 
 def differences(array: Any, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> DeviceNDArray:
     """`numpy.diff`: each element less the one before it, ``n`` times. Raises `ShapeError`."""
-    x = array_of(array)
+    x, *ends = arrays_of([array, *(end for end in (prepend, append) if end is not None)])
     if n < 0:
         raise ShapeError(f"differences are taken n times, not {n}")
     if x.ndim == 0:
@@ -73,27 +73,21 @@ def differences(array: Any, axis: int = -1, n: int = 1, prepend: Any = None, app
     (number,) = axes_in(axis, x.ndim)
     if n == 0:
         return x
-    x = _longer(x, number, prepend, append)
+    if ends:
+        before = [] if prepend is None else ends[:1]
+        x = _longer([*before, x, *ends[len(before) :]], x, number)
     ufunc = np.not_equal if x.dtype.kind == "b" else np.subtract
-    before = (slice(None),) * number
+    rows = (slice(None),) * number
     for _ in range(n):
         length = x.shape[number]
-        x = apply(ufunc, x._view((*before, slice(1, None))), x._view((*before, slice(0, max(length - 1, 0)))))
+        x = apply(ufunc, x._view((*rows, slice(1, None))), x._view((*rows, slice(0, max(length - 1, 0)))))
     return x
 
 
-def _longer(x: DeviceNDArray, axis: int, prepend: Any, append: Any) -> DeviceNDArray:
-    """An array with more elements at the ends of an axis."""
-    parts = [part if part is None else array_of(part) for part in (prepend, append)]
-    if parts == [None, None]:
-        return x
-    pieces = []
-    for part in (parts[0], x, parts[1]):
-        if part is None:
-            continue
-        if part.ndim == 0:
-            part = part.broadcast_to(tuple(1 if n == axis else extent for n, extent in enumerate(x.shape)))
-        pieces.append(part)
+def _longer(parts: list[DeviceNDArray], x: DeviceNDArray, axis: int) -> DeviceNDArray:
+    """Parts, one of which is ``x``, one behind the other along an axis; a number stands for one of each row."""
+    row = tuple(1 if n == axis else extent for n, extent in enumerate(x.shape))
+    pieces = [part if part.ndim else part.broadcast_to(row) for part in parts]
     dtype = np.result_type(*(piece.dtype for piece in pieces))
     length = sum(piece.shape[axis] for piece in pieces)
     shape = tuple(length if n == axis else extent for n, extent in enumerate(x.shape))

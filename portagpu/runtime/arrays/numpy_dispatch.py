@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError
+from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError, ShapeTypeError
 from portagpu.runtime.arrays import nearest
 from portagpu.runtime.arrays.facts import are_plain
 
@@ -181,7 +181,8 @@ def _on_axes(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return a._seen(asked, lambda shadow: function(shadow, *args, **kwargs))
         except (ValueError, TypeError, IndexError) as error:
-            kind = OutOfBoundsError if isinstance(error, IndexError) else ShapeError  # NumPy's AxisError is both
+            kind: type[ShapeError] = ShapeTypeError if isinstance(error, TypeError) else ShapeError
+            kind = OutOfBoundsError if isinstance(error, IndexError) else kind  # NumPy's AxisError is both
             raise kind(f"numpy.{function.__name__} of an array of shape {a.shape}: {error}") from None
 
     return view

@@ -66,7 +66,7 @@ def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str =
     arrays = arrays_of(xi)
     flat = [x.ravel() for x in arrays]
     if not sparse:
-        return tuple(creation.meshgrid(*flat, indexing=indexing))
+        return creation.meshgrid(*flat, indexing=indexing)
     order = list(range(len(flat)))
     if indexing == "xy" and len(flat) > 1:
         order[:2] = [1, 0]
@@ -135,7 +135,7 @@ register("append", lambda arr, values, axis=None: _concatenate((arr, values), ax
 register("unstack", lambda x, /, *, axis=0: manipulation.unstack(x, axis=axis), _words("axis"))
 register(
     "broadcast_arrays",
-    lambda *args, subok=False: tuple(manipulation.broadcast_arrays(*arrays_of(args))),
+    lambda *args, subok=False: manipulation.broadcast_arrays(*args),
     _words("subok"),
 )
 register("flip", lambda m, axis=None: manipulation.flip(m, axis=axis), _words("axis"))

@@ -87,7 +87,23 @@ def _check_kth(kth: Any, array: DeviceNDArray, axis: int) -> None:
 
 
 def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> DeviceNDArray:
+    dtype = getattr(a, "dtype", None)
+    if type(v) in (int, float) and dtype is not None and dtype.kind == "f" and dtype.itemsize < 8:
+        v = _beside(v, dtype, side)
     return searchsorted(a, v, side=side, sorter=sorter)
+
+
+def _beside(value: float, dtype: np.dtype[Any], side: str) -> Any:
+    """The number of fewer bits that stands where a number of Python's does, which NumPy compares in float64."""
+    try:
+        wanted = np.float64(value)
+    except OverflowError:
+        wanted = np.float64(np.inf if value > 0 else -np.inf)
+    with np.errstate(over="ignore"):
+        near = dtype.type(wanted)
+    if side == "left":
+        return np.nextafter(near, dtype.type(np.inf)) if near < wanted else near
+    return np.nextafter(near, dtype.type(-np.inf)) if near > wanted else near
 
 
 def _unique(
@@ -163,7 +179,8 @@ register(
 def _isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
 ) -> DeviceNDArray:
-    return isin(element, test_elements, invert=invert)
+    first, second = (np.asarray(x) if type(x) in (float, complex) else x for x in (element, test_elements))
+    return isin(first, second, invert=invert)
 
 
 register("isin", _isin, frozenset({"assume_unique", "invert", "kind"}))
