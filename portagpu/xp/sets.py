@@ -86,13 +86,10 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> DeviceNDArray:
         return _is_among(first, second.ravel(), common, invert)
     # 64 bits with a sign, and without: floats, which both promote to, do not tell neighbours apart
     signed = second.dtype.kind == "i"
-    there = apply(np.less_equal, first, _MOST) if signed else apply(np.greater_equal, first, 0)
+    there = apply(np.less_equal, first, np.iinfo(second.dtype).max) if signed else apply(np.greater_equal, first, 0)
     found = _is_among(convert(first, second.dtype), second.ravel(), second.dtype, False)
     found = apply(np.logical_and, found, there)
     return apply(np.logical_not, found) if invert else found
-
-
-_MOST = 2**63 - 1  # of int64
 
 
 def _is_number(value: Any) -> bool:

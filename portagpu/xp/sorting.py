@@ -47,13 +47,14 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
 
 def _searched_for(value: Any, dtype: np.dtype[Any], side: str) -> tuple[np.generic, str]:
     """A number in the dtype that it and an array promote to, and the side where a search puts it."""
-    if type(value) is not int or dtype.kind == "b":
-        return np.result_type(dtype, value).type(value), side
-    if dtype.kind not in "iu":
+    if type(value) is int and dtype.kind not in "biu":
         try:
-            return dtype.type(float(value)), side
+            value = float(value)
         except OverflowError:
-            return dtype.type(math.copysign(math.inf, value)), side
+            value = math.inf if value > 0 else -math.inf
+    if type(value) is not int or dtype.kind == "b":
+        with np.errstate(over="ignore"):
+            return np.result_type(dtype, value).type(value), side
     least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     if least <= value <= most or side not in ("left", "right"):
         return dtype.type(min(max(value, least), most)), side
