@@ -45,9 +45,11 @@
     ├── MemoryNotSharedError           memory that others cannot use in place             (also BufferError)
     │   └── MaskedArrayError             an array with a mask                      (also NotImplementedError)
     ├── ShapeError                     shapes, strides or indices do not fit               (also ValueError)
+    │   ├── MatrixShapeError             no matrix, or none that fits         (also numpy.linalg.LinAlgError)
     │   ├── NotContiguousError           a view would need a copy                  (also NotImplementedError)
     │   ├── OutOfBoundsError             an index beyond the end of an axis                (also IndexError)
-    │   └── ShapeTypeError               a shape that is not made of integers              (also TypeError)
+    │   └── ShapeTypeError               a shape, or axes, that are not integers           (also TypeError)
+    ├── ZeroWeightsError               the weights of an average sum to 0      (also ZeroDivisionError)
     ├── DTypeError                     a dtype that the operation does not take            (also TypeError)
     ├── FactorisationError             a matrix has no such factors, or no inverse  (also numpy.linalg.LinAlgError)
     │   ├── NotPositiveDefiniteError     a leading minor is not positive definite
@@ -108,6 +110,7 @@ __all__ = [
     "LayoutError",
     "LoweringError",
     "MaskedArrayError",
+    "MatrixShapeError",
     "MemoryNotSharedError",
     "MissingCapabilityError",
     "MissingCompilerError",
@@ -141,6 +144,7 @@ __all__ = [
     "UnsupportedError",
     "UnsupportedSyntaxError",
     "WorkersError",
+    "ZeroWeightsError",
 ]
 
 
@@ -416,6 +420,14 @@ class ShapeTypeError(ShapeError, TypeError):
 
 class OutOfBoundsError(ShapeError, IndexError):
     """An index lies beyond the end of its axis, or there are more indices than axes."""
+
+
+class MatrixShapeError(ShapeError, np.linalg.LinAlgError):
+    """An array that is no matrix, no square one, or none that fits the other operand, where there must be one."""
+
+
+class ZeroWeightsError(PortaGPUError, ZeroDivisionError):
+    """Weights of an average whose sum is 0."""
 
 
 class DTypeError(PortaGPUError, TypeError):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ShapeError, UnknownOptionError
+from portagpu.errors import MatrixShapeError, ShapeError, UnknownOptionError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import chosen
@@ -148,6 +148,11 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     With an ``rcond`` by singular values, of which those below it, beside the largest, count as 0.
     """
     matrix, sides = alike(matrices_of(a), b)
+    if matrix.ndim != 2 or sides.ndim not in (1, 2) or matrix.shape[0] != sides.shape[0]:
+        raise MatrixShapeError(
+            f"numpy.linalg.lstsq of arrays of shapes {matrix.shape} and {sides.shape}",
+            hint="one matrix, and as many elements or rows as it has; portagpu.linalg.lstsq takes batches",
+        )
     if rcond not in (None, -1):
         u, values, vh = linalg.svd(matrix, full_matrices=False)
         counts = apply(np.greater, values, apply(np.multiply, rcond, values[:1]))
