@@ -136,6 +136,7 @@ __all__ = [
     "SourceUnavailableError",
     "SpecialisationError",
     "StoreError",
+    "SubscriptTypeError",
     "TuningError",
     "TypingError",
     "UncountedWorkError",
@@ -324,6 +325,10 @@ class ArgumentTypeError(LaunchError, TypeError):
 
 class ArgumentValueError(LaunchError, ValueError):
     """An argument of the right type whose value means nothing, such as a negative deviation."""
+
+
+class SubscriptTypeError(ArgumentTypeError, IndexError):
+    """A subscript that is neither an integer, a slice, nor an array of integers or bools."""
 
 
 class CopyNeededError(ArgumentTypeError, ValueError):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.dispatch.repeated import repeated
-from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, NotContiguousError, ShapeError
+from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, NotContiguousError, ShapeError, ShapeTypeError
 from portagpu.expressions.writing import place, rolled
 from portagpu.primitives.gathers.gathering import Subscripts, gather, normal_axis
 from portagpu.primitives.gathers.joining import MOST_ELEMENTS, MOST_PARTS, fits, join
@@ -157,10 +157,12 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> DeviceNDArray:
 
 
 def flip(x: Any, /, *, axis: Any = None) -> DeviceNDArray:
-    """A view with the elements along some axes, or all, in reverse."""
+    """A view with the elements along some axes, or all, in reverse. Raises `ShapeError`."""
     x = array_of(x)
-    axes = range(x.ndim) if axis is None else [axis] if hasattr(axis, "__index__") else axis
+    axes = range(x.ndim) if axis is None else whole_numbers(axis, "axes")
     turned = {normal_axis(n, x.ndim) for n in axes}
+    if len(turned) < len(axes):
+        raise ShapeError(f"axis {axis!r} names an axis twice")
     found: DeviceNDArray = x._view(
         (*(slice(None, None, -1) if n in turned else slice(None) for n in range(x.ndim)), Ellipsis)
     )
@@ -183,15 +185,14 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> DeviceNDArray:
     x = array_of(x)
     if axis is None:
         return roll(x.ravel(), shift, axis=0).reshape(x.shape)
-    axes = [axis] if hasattr(axis, "__index__") else list(axis)
-    shifts = [shift] * len(axes) if hasattr(shift, "__index__") else list(shift)
-    if len(shifts) == 1:
-        shifts *= len(axes)
+    axes, shifts = whole_numbers(axis, "axes"), whole_numbers(shift, "shifts")
+    shifts = shifts * len(axes) if len(shifts) == 1 else shifts
+    axes = axes * len(shifts) if len(axes) == 1 else axes
     if len(shifts) != len(axes):
         raise ShapeError(f"{len(shifts)} shifts are not those of {len(axes)} axes")
     total = [0] * x.ndim
     for own, n in zip(shifts, axes, strict=True):
-        total[normal_axis(n, x.ndim)] += int(own)
+        total[normal_axis(n, x.ndim)] += own
     moved = rolled(x, tuple(total))
     if moved is not None:
         return moved
@@ -248,9 +249,9 @@ def _repeated(x: DeviceNDArray, times: int, axis: int) -> DeviceNDArray:
 def tile(x: Any, repetitions: tuple[int, ...], /) -> DeviceNDArray:
     """Copies of an array side by side: how many along each axis."""
     x = array_of(x)
-    times = [repetitions] if hasattr(repetitions, "__index__") else list(repetitions)
+    times = whole_numbers(repetitions, "repetitions")
     ndim = max(x.ndim, len(times))
-    times = [1] * (ndim - len(times)) + [int(n) for n in times]
+    times = [1] * (ndim - len(times)) + times
     if any(n < 0 for n in times):
         raise ShapeError(f"arrays are not repeated {tuple(times)} times")
     own = (*(1,) * (ndim - x.ndim), *x.shape)
@@ -260,6 +261,23 @@ def tile(x: Any, repetitions: tuple[int, ...], /) -> DeviceNDArray:
         ones = [n for extent in own for n in (1, extent)]
         place(out, x.reshape(tuple(ones)))
     return out.reshape(*(a * b for a, b in zip(times, own, strict=True)))
+
+
+def whole_number(value: Any, name: str) -> int:
+    """One integer. Raises `ShapeTypeError`."""
+    if not hasattr(value, "__index__"):
+        raise ShapeTypeError(f"{name} is an integer, not {value!r}")
+    return int(value.__index__())
+
+
+def whole_numbers(values: Any, name: str) -> list[int]:
+    """One integer, or several. Raises `ShapeTypeError`."""
+    if hasattr(values, "__index__"):
+        return [values.__index__()]
+    given = None if isinstance(values, str | bytes) or not hasattr(values, "__iter__") else list(values)
+    if given is None or not all(hasattr(n, "__index__") for n in given):
+        raise ShapeTypeError(f"{name} are integers, not {values!r}")
+    return [n.__index__() for n in given]
 
 
 def _arrays(arrays: Any) -> list[DeviceNDArray]:

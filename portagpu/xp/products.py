@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from portagpu.expressions.reductions import functions
 from portagpu.linalg import vecdot as dot_of_vectors
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.xp.conversion import array_of, arrays_of
+from portagpu.xp.manipulation import whole_number, whole_numbers
 
 __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 
@@ -96,11 +96,13 @@ def reshaped(x: DeviceNDArray, shape: tuple[int, ...]) -> DeviceNDArray:
 
 def _axes_of(left: DeviceNDArray, right: DeviceNDArray, axes: Any) -> tuple[list[int], list[int]]:
     if hasattr(axes, "__len__"):
-        ours, theirs = ([each] if not hasattr(each, "__len__") else list(each) for each in axes)
+        if len(axes) != 2:
+            raise ShapeError(f"tensordot over axes {axes!r}", hint="a number of axes, or two sequences of them")
+        ours, theirs = (whole_numbers(each, "axes") for each in axes)
     else:
-        count = operator.index(axes)
+        count = whole_number(axes, "axes=")
         if not 0 <= count <= min(left.ndim, right.ndim):
-            raise ShapeError(f"tensordot over {count} axes of arrays with {left.ndim} and {right.ndim}")
+            raise OutOfBoundsError(f"tensordot over {count} axes of arrays with {left.ndim} and {right.ndim}")
         ours, theirs = list(range(left.ndim - count, left.ndim)), list(range(count))
     if len(ours) != len(theirs):
         raise ShapeError(f"tensordot over axes {ours} and {theirs}", hint="as many of both")

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from portagpu.dispatch.repeated import repeated
-from portagpu.errors import DTypeError, ShapeError
+from portagpu.errors import DTypeError, ShapeError, ShapeTypeError
 from portagpu.expressions.apply import apply
-from portagpu.expressions.reductions.functions import axes_in, finished, kinds_of
+from portagpu.expressions.reductions.functions import axis_in, finished, is_let_pass, kinds_of
 from portagpu.primitives.scans.operators import operator_of
 from portagpu.primitives.scans.scanning import scan
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -29,11 +29,9 @@ def accumulate(
     x = array_of(array)
     if ufunc.nin != 2 or ufunc.nout != 1:
         raise DTypeError(f"numpy.{ufunc.__name__} does not take two numbers and give one, and cannot accumulate")
-    if x.ndim == 0 and axis is not None:
-        raise ShapeError("an array without axes cannot be accumulated")
-    if axis is None:
+    if axis is None or is_let_pass(axis, x.ndim):
         x, axis = flat(x), 0
-    (number,) = axes_in(axis, x.ndim)
+    number = axis_in(axis, x.ndim)
     target = out[0] if isinstance(out, tuple) else out
     wanted = target.dtype if dtype is None and target is not None else dtype
     kind, output = kinds_of(ufunc, x.dtype, None if wanted is None else np.dtype(wanted))
@@ -66,11 +64,13 @@ def outer(ufunc: np.ufunc, a: Any, b: Any, **options: Any) -> DeviceNDArray:
 def differences(array: Any, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> DeviceNDArray:
     """`numpy.diff`: each element less the one before it, ``n`` times. Raises `ShapeError`."""
     x, *ends = arrays_of([array, *(end for end in (prepend, append) if end is not None)])
+    if not hasattr(n, "__index__"):
+        raise ShapeTypeError(f"differences are taken n times, not {n!r}")
     if n < 0:
         raise ShapeError(f"differences are taken n times, not {n}")
     if x.ndim == 0:
         raise ShapeError("an array without axes has no differences")
-    (number,) = axes_in(axis, x.ndim)
+    number = axis_in(axis, x.ndim)
     if n == 0:
         return x
     if ends:

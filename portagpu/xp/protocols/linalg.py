@@ -115,7 +115,7 @@ def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, ax
 
 
 def _moved(x: DeviceNDArray, source: int, target: int) -> DeviceNDArray:
-    (first,), (last,) = functions.axes_in(source, x.ndim), functions.axes_in(target, x.ndim)
+    first, last = functions.axis_in(source, x.ndim), functions.axis_in(target, x.ndim)
     rest = [a for a in range(x.ndim) if a != first]
     rest.insert(last, first)
     return x.transpose(rest)
@@ -169,8 +169,10 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
         return x, residuals.reshape(residuals.shape or (1,)), rank, values
     x = lstsq(matrix, sides)
     apart = apply(np.absolute, apply(np.subtract, sides, matmul(matrix, x)))
-    residuals = functions.reduce(np.add, apply(np.square, apart), 0)
-    return x, residuals.reshape(residuals.shape or (1,)), linalg.matrix_rank(matrix), linalg.svdvals(matrix)
+    residuals = functions.reduce(np.add, apply(np.square, apart), 0).reshape(-1)
+    if matrix.shape[0] <= matrix.shape[1]:
+        residuals = residuals[:0]
+    return x, residuals, linalg.matrix_rank(matrix), linalg.svdvals(matrix)
 
 
 def _cond(x: Any, p: Any = None) -> DeviceNDArray:
@@ -187,7 +189,7 @@ def _tensorinv(a: Any, ind: int = 2) -> DeviceNDArray:
         raise ShapeError(f"ind={ind} of an array with {x.ndim} axes", hint="from 1 on")
     first, rest = x.shape[:ind], x.shape[ind:]
     if math.prod(first) != math.prod(rest):
-        raise ShapeError(f"axes of extents {first} and {rest} are not those of a square matrix")
+        raise MatrixShapeError(f"axes of extents {first} and {rest} are not those of a square matrix")
     found: DeviceNDArray = linalg.inv(reshaped(x, (math.prod(first), math.prod(rest)))).reshape((*rest, *first))
     return found
 
@@ -199,7 +201,7 @@ def _tensorsolve(a: Any, b: Any, axes: Any = None) -> DeviceNDArray:
         matrix = matrix.transpose((*(n for n in range(matrix.ndim) if n not in gone), *gone))
     rest = matrix.shape[right.ndim :]
     if math.prod(rest) ** 2 != matrix.size or right.size != math.prod(rest):
-        raise ShapeError(f"no square system: {matrix.shape} and {right.shape}")
+        raise MatrixShapeError(f"no square system: {matrix.shape} and {right.shape}")
     square = reshaped(matrix, (right.size, right.size))
     found: DeviceNDArray = linalg.solve(square, reshaped(right, (right.size,))).reshape(rest)
     return found

@@ -18,7 +18,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.numpy_dispatch import register
 from portagpu.ufuncs.operands import array_of
 from portagpu.xp.indexing import take
-from portagpu.xp.manipulation import concat, moveaxis
+from portagpu.xp.manipulation import concat, moveaxis, whole_numbers
 from portagpu.xp.sets import isin
 from portagpu.xp.sorting import searchsorted
 
@@ -52,7 +52,7 @@ def _argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
 ) -> DeviceNDArray:
     _checked(kind, order, stable, descending)
-    array, at = _flat_if_none(a, axis)
+    array, at = _flat_if_none(a, None if not np.ndim(a) and axis in (0, -1) else axis)  # which NumPy lets pass
     return primitives.argsort(array, axis=at, descending=bool(descending))
 
 
@@ -81,7 +81,9 @@ def _parted(a: Any, kth: Any, axis: Any, kind: Any, order: Any) -> tuple[DeviceN
 
 def _check_kth(kth: Any, array: DeviceNDArray, axis: int) -> None:
     extent = array.shape[axis] if array.ndim else 0
-    for place in np.atleast_1d(kth):
+    for place in whole_numbers(kth, "places"):
+        if not array.size:
+            continue
         if not -extent <= place < extent:
             raise ShapeError(f"kth={place} is not among {extent} elements")
 
