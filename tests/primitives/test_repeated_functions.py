@@ -80,6 +80,17 @@ def test_two_operands(device):
             np.testing.assert_array_equal(found.copy_to_host(), np.searchsorted(edges, edges, side=side))
 
 
+def test_one_operand_twice(device):
+    hosts = [HOST[n].astype(np.float32) for n in range(2)]
+    x, y = map(cuda.to_device, hosts)
+    for _ in range(2):
+        for pick in ((0, 0), (0, 1), (1, 0), (1, 1), (0, 0, 1), (0, 1, 0), (1, 0, 0)):
+            found = np.concatenate([(x, y)[n] for n in pick])
+            np.testing.assert_array_equal(found.copy_to_host(), np.concatenate([hosts[n] for n in pick]))
+        found = np.concatenate([x[:6], x[6:]])  # of one memory, which is whose?
+        np.testing.assert_array_equal(found.copy_to_host(), hosts[0])
+
+
 def test_of_expressions_and_in_order(device):
     for n in range(3):
         x = cuda.to_device(HOST[0].astype(np.float32))
