@@ -25,6 +25,7 @@
     │   ├── ArgumentTypeError            an argument of a type that no kernel can take     (also TypeError)
     │   │   ├── CopyNeededError            a host array without a copy of what is on a device (also ValueError)
     │   │   ├── LayoutError                a layout of guvectorize that means nothing   (also ValueError)
+    │   │   ├── SubscriptTypeError         no integer, slice, or array of integers or bools (also IndexError)
     │   │   └── UnknownOptionError         an option that does not exist       (also SettingsError, KeyError)
     │   ├── LaunchConfigError            grid, block or shared memory do not fit (also ValueError, CudaAPIError)
     │   │   └── LaunchConfigTypeError      they are no integers                             (also TypeError)
