@@ -38,14 +38,16 @@ class Launch(NamedTuple):
 class Applied:
     """A function of elements with operands that are alike, and perhaps with an array alike that it is written to.
 
-    ``dtypes``: that it computes in, where some of the operands are numbers; ``launches``: by `alike`.
+    ``dtypes``: that it computes in, where some of the operands are numbers. ``facts``: of the arrays that it gives,
+    once there was one. ``launches``: by `alike`.
     """
 
-    __slots__ = ("context", "dtypes", "launches", "operation", "shape")
+    __slots__ = ("context", "dtypes", "facts", "launches", "operation", "shape")
 
     def __init__(self, context: Context, operation: Operation, shape: tuple[int, ...], has_numbers: bool) -> None:
         self.context, self.operation, self.shape = context, operation, shape
         self.dtypes = operation.inputs if has_numbers else None
+        self.facts: Facts | None = None
         self.launches: dict[int, Launch] = {}
 
 

@@ -261,8 +261,13 @@ class PutOff:
 
 def put_off(node: Node) -> DeviceNDArray:
     """The array of a node, computed when something needs it: read, stored, shown or overtaken by a launch."""
-    context = node.context
-    made = with_facts(facts_for(DeviceNDArray, context, node.shape, node.operation.dtype))
+    context, applied = node.context, node.applied
+    facts = None if applied is None else applied.facts
+    if facts is None:
+        facts = facts_for(DeviceNDArray, context, node.shape, node.operation.dtype)
+        if applied is not None:
+            applied.facts = facts
+    made = with_facts(facts)
     made._buffer = made.base = None
     made.stream = 0
     made.allocation_key = next(allocations)
