@@ -188,11 +188,11 @@ def test_marked_tests_meet_all_pairs_on_some_device_in_thorough_runs():
             assert pairs_of(values) == pairs_of([{name: row[name] for name in "abc"} for row in rows])
             assert len({tuple(row.values()) for row in values}) == len(values) < 60
             met += Counter(row["device"] for row in kept)
-        assert min(met[7], met[8]) > 10
+        assert min(met[7], met[8]) > 10 and met[8] > met[7]
         alone = [Collected(f"test_{n}", True, mark, device=d) for n in range(100) for d in (7, 8)]
         spared = pairwise.left_out(alone, frozenset({id(7)}), thorough=True)
         kept = Counter(test.callspec.params["device"] for test in alone if test.nodeid not in spared)
-        assert kept.total() == 100 and min(kept[7], kept[8]) > 30
+        assert kept.total() == 100 and 15 < kept[7] < 35
         assert not pairwise.left_out(alone[::2], frozenset({id(7)}), thorough=True)  # no other device is there
 
 

@@ -1,7 +1,8 @@
 """Every function of device arrays against NumPy: dtypes, shapes, layouts and arguments that hypothesis draws.
 
 What a row of the table draws is in ``rows_*.py``, how far results may be off in docs/arrays.md and ``limits.py``. Each
-example compiles kernels of its own: by default one in twenty-four of the rows runs, with `--thorough` all.
+example compiles kernels of its own: there are half as many as for others, and by default one in twenty-four of the rows
+runs, with `--thorough` all.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 from function_table import NAMES, ROWS, run
 from gpu_forms import gpu_forms
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from operand_drawing import Drawing
 
@@ -71,6 +72,7 @@ def _check(device, name):
     if not device.capabilities.fp64:
         pytest.skip("without float64, dtypes of results are not NumPy's")
 
+    @settings(max_examples=settings.default.max_examples // 2 + 1)
     @given(st.data())
     def check(data):
         run(name, ROWS[name](Drawing(data)))
