@@ -192,7 +192,7 @@ def test_marked_tests_meet_all_pairs_on_some_device_in_thorough_runs():
         alone = [Collected(f"test_{n}", True, mark, device=d) for n in range(100) for d in (7, 8)]
         spared = pairwise.left_out(alone, frozenset({id(7)}), thorough=True)
         kept = Counter(test.callspec.params["device"] for test in alone if test.nodeid not in spared)
-        assert kept.total() == 100 and 15 < kept[7] < 35
+        assert kept.total() == 100 and 8 < kept[7] < 27
         assert not pairwise.left_out(alone[::2], frozenset({id(7)}), thorough=True)  # no other device is there
 
 

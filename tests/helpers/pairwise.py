@@ -9,7 +9,7 @@ tests a sixteenth, and none of those marked ``one_device(fast=True)``, which com
 ``each_value``, whose kernels are large, meet every value instead of every pair, and of these, as of the tests marked
 with ``in_turn``, each function has one in some, and its neighbours have others. With ``pytest --thorough`` every test
 meets every pair on every device, or every value where the driver compiles slowly or the mark is
-``each_value(thorough=True)``, those marked with ``one_device`` on one device or another (on a slow one a quarter of
+``each_value(thorough=True)``, those marked with ``one_device`` on one device or another (on a slow one a sixth of
 them), and nobody takes turns; ``--all-combinations`` runs all there is.
 """
 
@@ -23,7 +23,7 @@ from random import Random
 MANY = 4  # values of a parameter: if it has more, not every device meets all
 SLOW = 12  # a device whose driver compiles slowly has one of a parameter's values for so many of each other device
 SLOW_MARKED = 30  # and one of the tests marked ``one_device``
-SLOW_THOROUGH = 3  # which are so many for each of its own with ``--thorough``
+SLOW_THOROUGH = 5  # which are so many for each of its own with ``--thorough``
 SLOW_OTHERS = 16  # and of the others, which run on every device, one in so many
 TURNS = 4  # tests marked ``each_value`` meet one in so many of what would cover their values, and neighbours others
 TARGETS = 3  # a test of all targets of offline compilers meets one in so many, and neighbours others

@@ -58,7 +58,7 @@ def check(m, n, dtype, order, stream, batch=(), solved=True):
 
 
 @pytest.mark.one_device(fast=True)
-@pytest.mark.each_value
+@pytest.mark.each_value(thorough=True)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_factors(device, memory, stream, dtype, order, share):
