@@ -11,7 +11,7 @@ import pytest
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
 
 _PARENT = """
-import os, signal, sys, threading
+import gc, os, signal, sys, threading, weakref
 import numpy as np
 from portagpu import cuda, errors
 from portagpu.device import working_devices
@@ -79,9 +79,12 @@ def child():
     ):
         refused(call)
     array.close()
+    kept = weakref.ref(array)
     del array, stream, event
+    assert kept() is not None and gc.get_freeze_count()  # nobody ends what is the parent's
 
 held, done = threading.Event(), threading.Event()
+gc.freeze()  # before forks, as Python's manual advises
 
 def hold_locks():  # as a thread that compiles or enqueues at the moment of the fork
     context = array.context
