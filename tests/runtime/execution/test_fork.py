@@ -53,7 +53,7 @@ def fork(child):
 """
 _USED = """
 cuda.select_device(int(sys.argv[1]))
-array = cuda.to_device(np.zeros(4, np.float32))
+array, spare = cuda.to_device(np.zeros(4, np.float32)), cuda.to_device(np.zeros(4, np.float32))
 stream, event = cuda.stream(), cuda.event()
 increment[1, 4, stream](array)
 host = array.copy_to_host(stream=stream)
@@ -61,7 +61,7 @@ event.record(stream)
 cuda.synchronize()
 
 def child():
-    global array, stream, event
+    global array, stream, event, spare
     for call in (
         lambda: increment[1, 4](np.zeros(4, np.float32)),
         lambda: increment[1, 4](array),
@@ -79,8 +79,8 @@ def child():
     ):
         refused(call)
     array.close()
-    kept = weakref.ref(array)
-    del array, stream, event
+    kept = weakref.ref(spare)
+    del array, stream, event, spare
     assert kept() is not None and gc.get_freeze_count()  # nobody ends what is the parent's
 
 held, done = threading.Event(), threading.Event()
