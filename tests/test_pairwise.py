@@ -121,6 +121,15 @@ def test_values_are_met_in_turn_where_kernels_are_large():
     assert marked == pairwise.left_out([Collected("test_39", False, **row) for row in rows], thorough=True)
 
 
+def test_pairs_are_met_where_no_device_compiles():
+    """Or in thorough runs."""
+    rows = [dict(zip("abc", v, strict=True)) for v in product(range(4), range(5), range(3))]
+    for extra, thorough, count in (({}, False, 20), ({"device": 7}, False, 5), ({"device": 7}, True, 20)):
+        tests = [Collected("test", False, **extra, **row) for row in rows]
+        kept = len(tests) - len(pairwise.left_out(tests, thorough=thorough))
+        assert count <= kept <= count * 1.3
+
+
 def test_values_are_met_by_thorough_runs_where_kernels_are_larger_yet():
     rows = [dict(zip("abc", v, strict=True)) for v in product(range(6), range(5), range(3))]
     tests = [Collected("test", True, pytest.mark.each_value(thorough=True), **row) for row in rows]

@@ -1,14 +1,14 @@
-"""Which combinations of parameters run: every pair of values of two parameters meets, not every triple.
+"""Which combinations of parameters run: every value, or pair of values of two parameters, meets, not every triple.
 
 Most faults need one or two particular values (Kuhn, Wallace, Gallo: Software Fault Interactions and Implications for
 Software Testing, IEEE Transactions on Software Engineering 30, 2004), and nearly all of a test's time is the
 compilation of its kernels. What they find is mostly wrong on all devices, so each device meets a share only of the
 values of a parameter that has many, or that is the only one; and tests marked with ``one_device``, whose subject comes
 before any driver, run on one device each. Of both, a device whose driver compiles slowly has a small part, of all other
-tests a sixteenth, and none of those marked ``one_device(fast=True)``, which compile a great deal. Tests marked with
-``each_value``, whose kernels are large, meet every value instead of every pair, and of these, as of the tests marked
-with ``in_turn``, each function has one in some, and its neighbours have others. With ``pytest --thorough`` every test
-meets every pair on every device, or every value where the driver compiles slowly or the mark is
+tests a sixteenth, and none of those marked ``one_device(fast=True)``, which compile a great deal. Tests that run on
+devices meet every value instead of every pair; of those marked with ``each_value``, whose kernels are large, as of
+those marked with ``in_turn``, each function has one in some, and its neighbours have others. With ``pytest --thorough``
+every test meets every pair on every device, or every value where the driver compiles slowly or the mark is
 ``each_value(thorough=True)``, those marked with ``one_device`` on one device or another (on a slow one a sixth of
 them), and nobody takes turns; ``--all-combinations`` runs all there is.
 """
@@ -145,7 +145,7 @@ def _devices(items) -> set[int]:
 
 
 def left_out(items, slow: frozenset[int] = frozenset(), *, thorough: bool = False) -> set[str]:
-    """Ids of collected tests whose pairs of values other tests of the same function have, or another device.
+    """Ids of collected tests whose values, or pairs of them, other tests of the same function have, or another device.
 
     With ``thorough`` each device has all pairs of the other values (a slow one beside others: all values); tests marked
     with ``one_device`` have them on some device; each target of offline compilers has all tests; and tests marked with
@@ -169,6 +169,8 @@ def left_out(items, slow: frozenset[int] = frozenset(), *, thorough: bool = Fals
         values = [{name: id(value) for name, value in item.callspec.params.items()} for item in group]
         mark = group[0].get_closest_marker("each_value")
         each_pair = mark is None or (thorough and not mark.kwargs.get("thorough"))
+        if not thorough and "device" in values[0]:
+            each_pair = False
         if thorough and device in slow:
             each_pair = False
         kept = chosen(values, slow, in_pairs=each_pair)
