@@ -29,8 +29,8 @@ from portagpu.backends import registry  # noqa: E402
 from portagpu.device import working_devices  # noqa: E402
 
 # most examples are a kernel of their own to compile
-settings.register_profile("portagpu", deadline=None, derandomize=True, max_examples=5)
-settings.register_profile("thorough", settings.get_profile("portagpu"), max_examples=8)
+settings.register_profile("portagpu", deadline=None, derandomize=True, max_examples=4)
+settings.register_profile("thorough", settings.get_profile("portagpu"), max_examples=6)
 settings.register_profile("all-combinations", settings.get_profile("portagpu"), max_examples=60)
 settings.load_profile("portagpu")
 
