@@ -17,7 +17,6 @@ from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.current import current_stream
-from portagpu.runtime.execution.ordering import enqueuing
 from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.programs.launch_shape import Extent, LaunchShape, check_shape
 
@@ -61,8 +60,13 @@ class ReadyLaunch:
             return False
         if noting.launches is not None:
             noting.launches.append((self, args))
-        with enqueuing(stream, settles) as queue:
+        queue = stream.begin(settles)
+        try:
             compiled.launch(queue, self._shape, self._extract(args, 0))
+        except BaseException as error:
+            stream.end(queue, error)
+            raise
+        stream.end(queue)
         return True
 
 

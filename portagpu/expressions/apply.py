@@ -9,9 +9,11 @@ from weakref import ref
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.expressions.applied import Applied, as_operand, key_of, known, remember, typed
 from portagpu.expressions.evaluation import evaluate, evaluate_again
 from portagpu.expressions.node import MOST_WEIGHT, Node
 from portagpu.expressions.operations import Operation, conversion, operation, operation_of, operations_of
+from portagpu.expressions.repeated import repeat_into
 from portagpu.expressions.stores import write
 from portagpu.expressions.together import evaluate_all
 from portagpu.runtime.arrays.array import DeviceNDArray, allocations
@@ -33,16 +35,46 @@ def apply(ufunc: np.ufunc, *values: Any) -> DeviceNDArray:
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`.
     """
+    key = key_of(ufunc, values)
+    applied = known(key, values)
+    if applied is not None:
+        try:
+            operands = values if applied.dtypes is None else typed(values, applied.dtypes)
+            return put_off(_node(applied, operands))
+        except OverflowError:
+            pass
     operands, kinds, shape, context = taken(values)
     function = operation_of(ufunc, *kinds)
     try:
-        operands = typed(operands, function)
+        operands = typed(operands, function.inputs)
     except OverflowError as error:
         truth = compared_beyond(ufunc, operands, function)
         if truth is None:
             raise beyond(ufunc, function, error) from None
         return put_off(Node(context, conversion(function.dtype), (as_operand(truth),), shape))
+    remember(key, values, function, shape)
     return put_off(Node(context, function, operands, shape))
+
+
+def _node(applied: Applied, values: tuple[Any, ...]) -> Node:
+    """The node of a function that was applied before; as it was computed then, if nothing is put off."""
+    for x in values:
+        if type(x) is DeviceNDArray and x.deferred is not None:
+            break
+    else:
+        return Node(applied.context, applied.operation, values, applied.shape, None, applied)
+    operands = tuple(_operand(x, applied.context) if type(x) is DeviceNDArray else x for x in values)
+    return Node(applied.context, applied.operation, operands, applied.shape)
+
+
+def _operand(x: DeviceNDArray, context: Context) -> DeviceNDArray | Node:
+    """An array as nodes of the current stream take it: its own node where it is put off."""
+    deferred: Any = x.deferred
+    if deferred is None:
+        return x
+    if deferred.node.stream is not current_stream(context):
+        deferred.evaluate()
+    return x if x.deferred is None else deferred.node
 
 
 def apply_all(
@@ -55,22 +87,10 @@ def apply_all(
     operands, kinds, shape, context = taken(values)
     functions = operations_of(ufunc, tuple(kinds), dtype, casting)
     try:
-        operands = typed(operands, functions[0])
+        operands = typed(operands, functions[0].inputs)
     except OverflowError as error:
         raise beyond(ufunc, functions[0], error) from None
     return tuple(put_off(Node(context, function, operands, shape)) for function in functions)
-
-
-def typed(operands: tuple[Any, ...], function: Operation) -> tuple[Any, ...]:
-    """Operands with Python's numbers as numbers of the dtypes that the function computes in."""
-    for x in operands:
-        if type(x) in _PYTHON:
-            break
-    else:
-        return operands
-    return tuple(
-        as_operand(kind.type(x)) if type(x) in _PYTHON else x for x, kind in zip(operands, function.inputs, strict=True)
-    )
 
 
 _COMPARED = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
@@ -98,11 +118,6 @@ def beyond(ufunc: np.ufunc, function: Operation, error: OverflowError) -> DTypeE
     )
 
 
-def as_operand(number: Any) -> Any:
-    """A NumPy scalar as kernels take it: truth as a byte."""
-    return np.uint8(number) if type(number) is np.bool_ else number
-
-
 def apply_into(
     out: DeviceNDArray,
     ufunc: np.ufunc,
@@ -115,13 +130,18 @@ def apply_into(
 
     Raises `ShapeError` for an array of another shape, `DTypeError` for one that cannot hold the results' kind.
     """
+    key = key_of(ufunc, (*values, out)) if where is None and dtype is None else None
+    if key is not None and repeat_into(out, values, key):
+        return out
     operands, kinds, shape, context = taken((*values, out))
     operands, kinds = operands[:-1], kinds[:-1]
     function = operation_of(ufunc, *kinds) if dtype is None else operations_of(ufunc, kinds, dtype, casting)[0]
     try:
-        node = Node(context, function, typed(operands, function), shape)
+        node = Node(context, function, typed(operands, function.inputs), shape)
     except OverflowError as error:
         raise beyond(ufunc, function, error) from None
+    if key is not None and not any(type(x) is Node for x in operands):
+        node.applied = remember(key, (*values, out), function, shape)
     if where is not None:
         check_fits(function.dtype, out.dtype)
         mask = taken((where, out))[0][0]
@@ -188,9 +208,7 @@ def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tu
             shape = own
         else:
             shape = broadcast_shapes((shape, own))
-        if value.deferred is not None and value.deferred.node.stream is not current_stream(context):
-            value.deferred.evaluate()
-        operands.append(value if value.deferred is None else value.deferred.node)
+        operands.append(value if value.deferred is None else _operand(value, context))
         kinds.append(value._dtype)
     if context is None or shape is None:  # numbers only
         context, shape = current_context(), ()
@@ -216,13 +234,15 @@ class PutOff:
         See `portagpu.runtime.execution.deferred.Deferred`.
         """
         node = self.node
-        unsettled = node.context.unsettled
+        context, stream = node.context, node.stream
+        unsettled = context.unsettled
         with unsettled.lock:
             if node.result is None and not evaluate_again(node):
                 with unsettled:
                     evaluate(node)
-        if node.stream is not None:
-            current_stream(node.context).follow(node.stream)
+        current = current_stream(context)
+        if stream is not None and stream is not current:
+            current.follow(stream)
 
     @staticmethod
     def evaluate_all(arrays: Sequence[DeviceNDArray]) -> None:
@@ -232,8 +252,13 @@ class PutOff:
 
 def put_off(node: Node) -> DeviceNDArray:
     """The array of a node, computed when something needs it: read, stored, shown or overtaken by a launch."""
-    context = node.context
-    made = with_facts(facts_for(DeviceNDArray, context, node.shape, node.operation.dtype))
+    context, applied = node.context, node.applied
+    facts = None if applied is None else applied.facts
+    if facts is None:
+        facts = facts_for(DeviceNDArray, context, node.shape, node.operation.dtype)
+        if applied is not None:
+            applied.facts = facts
+    made = with_facts(facts)
     made._buffer = made.base = None
     made.stream = 0
     made.allocation_key = next(allocations)

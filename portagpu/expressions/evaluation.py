@@ -10,7 +10,7 @@ from portagpu.dispatch.ready import ReadyLaunch, remember
 from portagpu.expressions.kernels import kernel_of, kernel_of_rows
 from portagpu.expressions.node import Node
 from portagpu.expressions.program import Program, Steps
-from portagpu.expressions.repeated import Taken, are_those_of, keep, parts_of, repeat
+from portagpu.expressions.repeated import Taken, are_those_of, keep, parts_of, repeat, repeat_applied
 from portagpu.expressions.rows import Rows, flat_memory, rows_of, threads_on
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.copies import streams_beside
@@ -63,6 +63,9 @@ def evaluate_again(root: Node) -> bool:
 
     The context's `Unsettled.lock` is held.
     """
+    applied = root.applied
+    if applied is not None and repeat_applied(root, applied):
+        return True
     parts = parts_of(root)
     return parts is not None and repeat(root, parts)
 

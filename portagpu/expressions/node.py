@@ -8,6 +8,7 @@ from weakref import ref
 
 import numpy as np
 
+from portagpu.expressions.applied import Applied
 from portagpu.expressions.operations import Operation
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context
@@ -22,11 +23,13 @@ class Node:
     ``array`` refers to the array that shows the node to the program; ``result`` is what holds its elements once they
     are computed. ``was_reduced``: by a kernel that did not store it. ``stream``: that of the array, which was current
     where it was written. ``shifts``: the elements of the operand, an array, moved along a ring: for each axis the place
-    of the element that comes first.
+    of the element that comes first. ``applied``: where the operands are arrays and numbers, perhaps how the
+    function was applied to others like them.
     """
 
     __slots__ = (
         "__weakref__",
+        "applied",
         "array",
         "context",
         "operands",
@@ -46,6 +49,7 @@ class Node:
         operands: tuple[Any, ...],
         shape: tuple[int, ...],
         shifts: tuple[int, ...] | None = None,
+        applied: Applied | None = None,
     ) -> None:
         self.context, self.operation, self.operands, self.shape = context, operation, operands, shape
         self.array: ref[DeviceNDArray] | None = None
@@ -53,12 +57,16 @@ class Node:
         self.shifts = shifts
         self.stream: Stream | None = None
         self.was_reduced = False
-        weight = 1
-        for operand in operands:
-            weight += operand.weight if type(operand) is Node else 1
-        self.weight: int = (
-            weight if shifts is None else 2
-        )  # of the tree below; parts that are shared count as often as they occur
+        self.applied = applied
+        weight: int = 1 + len(operands)
+        if applied is None:
+            if shifts is not None:
+                weight = 2
+            else:
+                for operand in operands:
+                    if type(operand) is Node:
+                        weight += operand.weight - 1
+        self.weight: int = weight  # of the tree below; parts that are shared count as often as they occur
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -7,15 +7,19 @@ step.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
 from typing import Any, NamedTuple
 
 from portagpu.dispatch.ready import ReadyLaunch, remember
+from portagpu.expressions.applied import Applied, Launch, alike, typed
 from portagpu.expressions.node import Node
 from portagpu.expressions.program import Program
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.factory import view_with
 from portagpu.runtime.arrays.facts import Facts, facts_of
+from portagpu.runtime.arrays.overlap import may_overlap
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.current import current_stream
 
 _TARGET = "target"  # in a key, for the array that is written
 _STORED, _SEEN = "stored", "seen"  # for a node that is stored on the way, and where it occurs again
@@ -173,7 +177,6 @@ def repeat(root: Node, parts: Parts, into: DeviceNDArray | None = None) -> bool:
     found: _Repeated | None = context.expression_launches.get(tuple(parts.key))
     if found is None:
         return False
-    where = root.stream or context.default_stream
     ready, tokens, facts, more = found
     array: DeviceNDArray | None = into
     made = parts.stored
@@ -186,13 +189,17 @@ def repeat(root: Node, parts: Parts, into: DeviceNDArray | None = None) -> bool:
     if array is None:
         return False
     args = array, *[one for _, one in parts.stored], *parts.arrays, *parts.numbers, *more
+    if root.applied is not None and len(made) == (into is None):
+        _note(root, parts, into, found)
+    context = root.context
     deferred = [one.deferred for _, one in made]
     done = False
     try:
         for _, one in made:
             one._buffer = context.allocate(one.size * one.itemsize)
             one.deferred = None  # not before: threads read without the lock
-        done = ready.again(where, args if facts is None else _viewed(args, facts), False)
+        args = args if facts is None else _viewed(args, facts)  # not before: views need the memory
+        done = ready.again(root.stream or context.default_stream, args, False)
     finally:
         if done:
             for (node, one), token in zip(made, tokens, strict=True):
@@ -201,6 +208,76 @@ def repeat(root: Node, parts: Parts, into: DeviceNDArray | None = None) -> bool:
             for (_, one), own in zip(made, deferred, strict=True):
                 one.deferred, one._buffer = own, None
     return done
+
+
+def _note(root: Node, parts: Parts, into: DeviceNDArray | None, found: _Repeated) -> None:
+    """Keep a launch beside the function that was applied to operands like the node's."""
+    operands, applied = root.operands, root.applied
+    if applied is None or len(operands) > 2:
+        return
+    given = (*parts.arrays, *parts.numbers)
+    orders = (slice(0, 2), slice(None, None, -1), slice(0, 1), slice(1, 2), slice(0, 0))
+    order = next(o for o in orders if len(operands[o]) == len(given) and all(map(is_, operands[o], given)))
+    launch = Launch(found.ready, order, found.numbers, found.facts, found.tokens[0])
+    applied.launches[alike(operands, into)] = launch
+
+
+def repeat_applied(root: Node, applied: Applied) -> bool:
+    """Launch as a function was applied to operands like the node's; False where it was not.
+
+    The context's `Unsettled.lock` is held.
+    """
+    operands = root.operands
+    launch = applied.launches.get(len(operands) == 2 and operands[0] is operands[1])  # as `alike` has it
+    array = None if root.array is None else root.array()
+    if launch is None or array is None:
+        return False
+    for x in operands:
+        if type(x) is DeviceNDArray and x.stream:
+            return False
+    context, deferred = root.context, array.deferred
+    array._buffer = context.allocate(array.size * array.itemsize)
+    array.deferred = None  # not before: threads read without the lock
+    done = False
+    try:
+        args = _arguments(launch, array, operands)
+        done = launch.ready.again(root.stream or context.default_stream, args, False)
+    finally:
+        if done:
+            array.layout_token, root.result = launch.token, array
+        else:
+            array.deferred, array._buffer = deferred, None
+    return done
+
+
+def repeat_into(out: DeviceNDArray, values: tuple[Any, ...], key: tuple[Any, ...]) -> bool:
+    """Write to an array as a function of operands like these was written to one like it; False where it was not.
+
+    ``key``: of the values and the array. Other operands share no memory with it. What is put off is computed before,
+    since it may read the array.
+    """
+    context = out.context
+    applied: Applied | None = context.applied.get(key)
+    launch = None if applied is None else applied.launches.get(alike(values, out))
+    if applied is None or launch is None or out.stream or out.deferred is not None:
+        return False
+    for x in values:
+        if type(x) is DeviceNDArray and x is not out and (x.stream or x.deferred is not None or may_overlap((x, out))):
+            return False
+    try:
+        operands = values if applied.dtypes is None else typed(values, applied.dtypes)
+    except OverflowError:
+        return False
+    stream, unsettled = current_stream(context), context.unsettled
+    if unsettled.arrays:
+        unsettled.settle(None, stream)
+    with unsettled.lock:
+        return launch.ready.again(stream, _arguments(launch, out, operands), False)
+
+
+def _arguments(launch: Launch, written: DeviceNDArray, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    args = (written, *operands[launch.order], *launch.more)
+    return args if launch.views is None else _viewed(args, launch.views)
 
 
 def _viewed(args: tuple[Any, ...], facts: tuple[Facts | None, ...]) -> tuple[Any, ...]:

@@ -170,19 +170,18 @@ def threads_on(caps: Capabilities) -> int:
     return min(_THREADS, caps.max_work_group_size, caps.max_work_item_sizes[0])
 
 
-def flat_memory(array: DeviceNDArray, span: int, before: int) -> DeviceNDArray:
-    """The memory that an array's elements lie in, with one axis and without gaps."""
+def flat_memory(array: DeviceNDArray, span: int, before: int, *, bools_as_bytes: bool = False) -> DeviceNDArray:
+    """The memory that an array's elements lie in, with one axis and without gaps; that it is read-only is left out."""
     size = array.itemsize
     return DeviceNDArray(
         (span,),
-        array.dtype,
+        np.dtype(np.uint8) if bools_as_bytes and array.dtype.kind == "b" else array.dtype,
         (size,),
         array.buffer,
         array.context,
         offset=array.offset - before * size,
         base=array if array.base is None else array.base,
         stream=array.stream,
-        readonly=array.readonly,
         allocation_key=array.allocation_key,
         shifted=True,  # one kernel for all places in memory
     )

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import DTypeError, ShapeError
-from portagpu.expressions.apply import as_operand, convert, put_off, taken
+from portagpu.expressions.applied import Applied, as_operand, keep
+from portagpu.expressions.apply import convert, put_off, taken
 from portagpu.expressions.evaluation import evaluate
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion, operation
@@ -28,7 +29,11 @@ _NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 
 def filled(shape: tuple[int, ...], number: Any, dtype: np.dtype[Any], context: Context) -> DeviceNDArray:
     """An array of one number, which is put off: expressions that take it need no memory for it."""
-    return put_off(_converted(number_of(number, dtype), dtype, shape, context))
+    key = filled, shape, dtype
+    applied: Applied | None = context.applied.get(key)
+    if applied is None:
+        applied = keep(key, Applied(context, conversion(dtype), shape, True))
+    return put_off(Node(context, applied.operation, (as_operand(number_of(number, dtype)),), shape, None, applied))
 
 
 def chosen(condition: Any, x: Any, y: Any) -> DeviceNDArray:

@@ -28,10 +28,10 @@ for _file in sorted(Path(__file__).parent.glob("rows_*.py")):
 # what calculates nothing: where an array is, how it is laid out, and what other libraries ask for
 _FACTS = frozenset(
     "align alloc_size allocation_key as_readonly base bind buffer close context deferred device device_ctypes_pointer"
-    " dtype flags get_ipc_handle gpu_data is_c_contiguous is_f_contiguous is_large itemsize layout layout_token ndim"
-    " offset readonly shape shifted size stream strides to_device to_pyopencl token type_key __annotations__"
-    " __array_function__ __array_namespace__ __array_priority__ __array_ufunc__ __cuda_array_interface__"
-    " __dlpack_device__ __getattr__ __module__ __slots__ __weakref__".split()
+    " dtype facts_token flags get_ipc_handle gpu_data is_c_contiguous is_f_contiguous is_large itemsize layout"
+    " layout_token ndim offset readonly shape shifted size stream strides to_device to_pyopencl token type_key"
+    " __annotations__ __array_function__ __array_namespace__ __array_priority__ __array_ufunc__"
+    " __cuda_array_interface__ __dlpack_device__ __getattr__ __module__ __slots__ __weakref__".split()
 )
 _ORDER = frozenset("__eq__ __ne__ __lt__ __le__ __gt__ __ge__".split())  # which each object has
 _OF_METHODS = frozenset("array_namespace assign convert fill getitem setitem to_device ufunc".split())  # no functions

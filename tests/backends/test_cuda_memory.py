@@ -111,6 +111,17 @@ def test_blocks_that_others_know_or_that_are_too_many_go_back(card):
     assert card.library.freed == places
 
 
+@pytest.mark.parametrize("size", [512, 2**16, 2**16 + 1])
+def test_some_small_blocks_are_kept_whatever_there_is(card, size):
+    """Of a size 256, in a heap that may keep 64 KiB of the card's 512; of larger ones none."""
+    heap = Heap(card, 2**19)
+    blocks = [heap.allocate(size) for _ in range(300)]
+    room = blocks[0].room
+    del blocks
+    kept = max(256, 2**16 // room) if size <= 2**16 else 0
+    assert (heap.held_blocks, len(card.library.freed)) == (kept, 300 - kept)
+
+
 @pytest.mark.parametrize("stream", [library.LEGACY_STREAM, 64])
 def test_finalisers_leave_what_the_driver_would_wait_for(card, stream):
     heap, queue = Heap(card, 2**20), Stream(64)

@@ -46,6 +46,7 @@ def kernels(monkeypatch):
 
     monkeypatch.setattr(evaluation, "_run", counted(run))
     monkeypatch.setattr(evaluation, "repeat", counted(again))
+    monkeypatch.setattr(evaluation, "repeat_applied", counted(evaluation.repeat_applied))
     monkeypatch.setattr(together, "_run", counted(several))
     return launched
 

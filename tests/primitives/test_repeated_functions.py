@@ -1,4 +1,4 @@
-"""Sorts, scans, joins and searches that are one launch, made again: of arrays that lie otherwise they are others."""
+"""Functions that are one launch, made again: of arrays that lie otherwise they are others."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from portagpu.dispatch.repeated import repeated
 
 pytestmark = pytest.mark.one_device(fast=True)
 
+PLACES = np.array([[3, -1, 0], [2, 2, -4]])
 HOST = np.random.default_rng(3).integers(-50, 50, (12, 12))
 LAYOUTS = (
     lambda x: x,
@@ -35,6 +36,12 @@ FUNCTIONS = (
     (lambda x: np.concatenate([x, x]), lambda x: np.concatenate([x, x])),
     (lambda x: np.concatenate([x, x + 1]), lambda x: np.concatenate([x, x + 1])),
     (lambda x: np.stack([x, x[::-1]]), lambda x: np.stack([x, x[::-1]])),
+    (lambda x: x[x > 5], lambda x: x[x > 5]),
+    (lambda x: x.take(cuda.to_device(PLACES)), lambda x: x.take(PLACES)),
+    (lambda x: x[cuda.to_device(PLACES)], lambda x: x[PLACES]),
+    (lambda x: x.take(cuda.to_device(PLACES), axis=-1), lambda x: x.take(PLACES, axis=-1)),
+    (lambda x: np.flatnonzero(x > 0), lambda x: np.flatnonzero(x > 0)),
+    (lambda x: np.extract(x < -60, x), lambda x: np.extract(x < -60, x)),
 )
 
 
@@ -78,6 +85,26 @@ def test_two_operands(device):
             np.testing.assert_array_equal(found.copy_to_host(), np.searchsorted(edges, values[part], side=side))
             found = np.searchsorted(x, x, side=side)
             np.testing.assert_array_equal(found.copy_to_host(), np.searchsorted(edges, edges, side=side))
+
+
+def test_subscripts_out_of_bounds_raise_each_time(device):
+    x, right = cuda.to_device(HOST[0]), cuda.to_device(PLACES)
+    wrong = cuda.to_device(PLACES + 10)
+    for _ in range(3):
+        np.testing.assert_array_equal(x[right].copy_to_host(), HOST[0][PLACES])
+        with pytest.raises(IndexError):
+            x[wrong]
+
+
+def test_one_operand_twice(device):
+    hosts = [HOST[n].astype(np.float32) for n in range(2)]
+    x, y = map(cuda.to_device, hosts)
+    for _ in range(2):
+        for pick in ((0, 0), (0, 1), (1, 0), (1, 1), (0, 0, 1), (0, 1, 0), (1, 0, 0)):
+            found = np.concatenate([(x, y)[n] for n in pick])
+            np.testing.assert_array_equal(found.copy_to_host(), np.concatenate([hosts[n] for n in pick]))
+        found = np.concatenate([x[:6], x[6:]])  # of one memory, which is whose?
+        np.testing.assert_array_equal(found.copy_to_host(), hosts[0])
 
 
 def test_of_expressions_and_in_order(device):

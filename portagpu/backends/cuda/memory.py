@@ -79,8 +79,9 @@ class Block(Memory):
             heap.give(self)
 
     def __del__(self) -> None:
-        if getattr(self, "_heap", None) is not None:
-            self.release()
+        heap = getattr(self, "_heap", None)
+        if heap is not None:
+            heap.give(self)
 
 
 class Heap:
@@ -143,13 +144,16 @@ class Heap:
 
     def give(self, block: Block) -> None:
         """Take a block back. For finalisers: raises nothing, waits for nothing."""
-        if self._primary.is_over or block.recorded:
+        primary = self._primary
+        if primary.is_over or block.recorded:
             return
-        room, address, primary = block.room, block.address, self._primary
+        room, address = block.room, block.address
         self._used.pop(address, None)
         is_simple = primary.is_simple
         is_shared = block.exported or (not is_simple and primary.has_unkept)
-        if is_shared or self._is_enough(room):
+        free = self._free.get(room, ())
+        # of small ones a few are always kept
+        if is_shared or ((room > _SMALL or len(free) >= _MOST_SMALL) and self._is_enough(room)):
             primary.leave("MemFree_v2", address, room)
             return
         try:
@@ -162,9 +166,7 @@ class Heap:
             self._free.setdefault(room, []).append(address)
 
     def _is_enough(self, room: int) -> bool:
-        """Whether with another block of a size more would be kept than shall be; of small ones a few always are."""
-        if room <= _SMALL and len(self._free.get(room, ())) < _MOST_SMALL:
-            return False
+        """Whether with another block of a size more would be kept than shall be."""
         return self._held_bytes() + room > self._most_held
 
     def __del__(self) -> None:

@@ -15,7 +15,7 @@ from portagpu.expressions.apply import apply, put_off, store, taken
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion, operation
 from portagpu.expressions.reductions.reducers import Reducer, is_reorderable, reducer_of
-from portagpu.expressions.reductions.reducing import reduced
+from portagpu.expressions.reductions.reducing import key_of, reduced, reduced_again
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.ufuncs.operands import array_of
@@ -61,6 +61,12 @@ def reduce(
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`.
     """
+    key = None
+    is_usual = dtype is None and out is None and initial is None and where is True and not keepdims
+    if is_usual and (axis is None or type(axis) is int):
+        key = key_of(array, ufunc, axis)
+        if key is not None and (again := reduced_again(array, key)) is not None:
+            return again
     x = array_of(array)
     target = out[0] if isinstance(out, tuple) else out
     wanted = dtype
@@ -76,7 +82,7 @@ def reduce(
     if x.size == 0 and _count(x, axes) == 0:
         found = _nothing(ufunc, x, axes, reducer.output, initial)
     else:
-        found = reduced(x, reducer, gone)
+        found = reduced(x, reducer, gone, key=key)
         if initial is not None:
             found = _joined(ufunc, reducer.output.type(initial), found, kind, reducer.output)
     if not keepdims and target is None:

@@ -24,25 +24,49 @@ _FEW, _FEW_AT_FIRST = 256, 2**15
 _TRIALS = 64  # reductions alike, until they have a kernel of their own
 
 
+def key_of(source: Any, *what: Any) -> tuple[Any, ...] | None:
+    """What tells a reduction of an array that is there from those of arrays that lie otherwise; None for others.
+
+    ``what`` tells it from other reductions.
+    """
+    if type(source) is not DeviceNDArray or source.deferred is not None or source.stream or source.facts_token is None:
+        return None
+    return key_of, source.facts_token, *what
+
+
+def reduced_again(source: DeviceNDArray, key: tuple[Any, ...]) -> DeviceNDArray | None:
+    """What an array becomes by the one launch that was kept under a key; None where there is none."""
+    context = source.context
+    again: Again | None = context.expression_launches.get(key)
+    if again is None:
+        return None
+    target = made_of(again.facts)
+    with context.unsettled.lock:
+        taken = source if again.view is None else view_with(source, again.view)
+        is_done = again.ready.again(current_stream(context), (target, taken, *again.numbers), False)
+    return target if is_done else None
+
+
 def reduced(
-    source: DeviceNDArray, reducer: Reducer, axes: frozenset[int], *, stream: Stream | None = None
+    source: DeviceNDArray,
+    reducer: Reducer,
+    axes: frozenset[int],
+    *,
+    stream: Stream | None = None,
+    key: tuple[Any, ...] | None = None,
 ) -> DeviceNDArray:
     """What an array's elements along some axes become; those axes are gone.
 
     An array that is put off is computed by the same kernel, without being stored; where it is reduced a second time,
     it is stored first. The array has elements along these axes. The order of sums depends on shape, strides and device
-    alone. Raises what kernels raise.
+    alone. ``key``: under which it was looked for by `reduced_again`, which finds it from now on if it is one launch.
+    Raises what kernels raise.
     """
-    context = source.context
-    alone = _key_of(source, reducer, axes) if stream is None else None
-    again: Again | None = None if alone is None else context.expression_launches.get(alone)
-    if again is not None:
-        target = made_of(again.facts)
-        with context.unsettled.lock:
-            taken = source if again.view is None else view_with(source, again.view)
-            if again.ready.again(current_stream(context), (target, taken, *again.numbers), False):
-                return target
-    shape = source.shape
+    if key is None and stream is None:
+        key = key_of(source, reducer, axes)
+        if key is not None and (again := reduced_again(source, key)) is not None:
+            return again
+    context, shape = source.context, source.shape
     target = new_array(context, tuple(n for a, n in enumerate(shape) if a not in axes), reducer.output)
     if target.size == 0:
         return target
@@ -68,8 +92,8 @@ def reduced(
         for other in others:
             other.wait_stream(where)
     is_alone = kept.trials < 0 and len(kept.stages) == 1 and len(arrays) == 1 and arrays[0] is source
-    if alone is not None and is_alone and (last := kept.stages[0].again(source, target)) is not None:
-        remember(context, alone, last)
+    if key is not None and is_alone and (last := kept.stages[0].again(source, target)) is not None:
+        remember(context, key, last)
     return target
 
 
@@ -117,14 +141,6 @@ class _Kept:
 
     def __init__(self, stages: list[Stage], trials: int) -> None:
         self.stages, self.trials = stages, trials
-
-
-def _key_of(source: DeviceNDArray, reducer: Reducer, axes: frozenset[int]) -> tuple[Any, ...] | None:
-    """What tells the launch that reduces an array; None for one that is put off, or another library's."""
-    token = source.layout_token
-    if token is None or source.stream or source.deferred is not None:
-        return None
-    return reduced, reducer, axes, token, source._shape, source._strides, source.offset
 
 
 def _whole(array: DeviceNDArray) -> DeviceNDArray:

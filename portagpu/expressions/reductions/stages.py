@@ -13,6 +13,7 @@ from portagpu.expressions.reductions.elements import Element, stored
 from portagpu.expressions.reductions.plans import arguments, as_any, is_small, planned, planned_for_any
 from portagpu.expressions.reductions.reducers import Reducer
 from portagpu.expressions.reductions.text import kernel_for
+from portagpu.expressions.rows import flat_memory
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.factory import new_array
 from portagpu.runtime.arrays.facts import Facts, facts_of
@@ -79,7 +80,7 @@ class Stage:
         if self._states or self._into is not None or self._element.numbers or self._ready is None:
             return None
         (span,) = self._spans
-        view = None if span is None else facts_of(_memory(source, *span))
+        view = None if span is None else facts_of(flat_memory(source, *span, bools_as_bytes=True))
         return Again(self._ready, facts_of(target), view, tuple(self._numbers))
 
     @property
@@ -105,7 +106,8 @@ class Stage:
         if not made:
             made = [target if self._into is None else new_array(context, *self._into)]
         memories = [
-            array if span is None else _memory(array, *span) for array, span in zip(operands, self._spans, strict=True)
+            array if span is None else flat_memory(array, *span, bools_as_bytes=True)
+            for array, span in zip(operands, self._spans, strict=True)
         ]
         own = numbers if self._element.numbers else ()
         args = (*made, *memories, *own, *self._numbers)
@@ -188,20 +190,3 @@ def _span(axes: Axes, n: int, first: int) -> tuple[int, int]:
     """Elements from the first to the last in memory, and the place of element 0."""
     steps = zip((*axes.kept, *axes.reduced), (*axes.kept_steps[n], *axes.reduced_steps[n]), strict=True)
     return 1 + sum((extent - 1) * abs(step) for extent, step in steps), first
-
-
-def _memory(array: DeviceNDArray, span: int, first: int) -> DeviceNDArray:
-    """The memory that an array's elements lie in, without gaps; of bools as bytes."""
-    size = array.itemsize
-    return DeviceNDArray(
-        (span,),
-        np.dtype(np.uint8) if array.dtype.kind == "b" else array.dtype,
-        (size,),
-        array.buffer,
-        array.context,
-        offset=array.offset - first * size,
-        base=array if array.base is None else array.base,
-        stream=array.stream,
-        allocation_key=array.allocation_key,
-        shifted=True,  # one kernel for all places in memory
-    )

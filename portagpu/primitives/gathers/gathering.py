@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.dispatch.repeated import repeated
 from portagpu.errors import ArgumentTypeError, OutOfBoundsError, ShapeError
 from portagpu.primitives.flat import flat, new, uploaded
 from portagpu.primitives.gathers import gather_kernels as kernels
@@ -93,17 +94,28 @@ def gather(x: DeviceNDArray, first: int, count: int, at: Subscripts) -> DeviceND
 
     Raises `OutOfBoundsError`.
     """
+    fault = _fault(x.context)
+    out = repeated((gather, first, count), (x, at.array, fault), lambda: _gathered(x, first, count, at.array, fault))
+    if out.size and not at.known:
+        _check(fault)
+    return out
+
+
+def _gathered(x: DeviceNDArray, first: int, count: int, at: DeviceNDArray, fault: DeviceNDArray) -> DeviceNDArray:
     context = x.context
     with context.unsettled:
-        out = new((*x.shape[:first], *at.array.shape, *x.shape[first + count :]), x.dtype, context)
+        out = new((*x.shape[:first], *at.shape, *x.shape[first + count :]), x.dtype, context)
         if not out.size:
             return out
         if first or x.layout != "C":
-            _gather_parts(x, first, count, at, out)
+            source, _ = _as_three(x, first, count)
+            index = flat(at)
+            whole = out.reshape(source.shape[0], index.size, source.shape[2])
+            _launch_move(source, index, whole, kernels.Move(each=False))
             return out
         extent = math.prod(x.shape[:count])
         _check_extent(extent)
-        source, index, target, fault = flat(x), flat(at.array), flat(out), _fault(context)
+        source, index, target = flat(x), flat(at), flat(out)
         if out.size != index.size:
             launch(kernels.gather_rows, out.size, None, 0, (source, index, target, extent, fault), context)
         elif context.capabilities.is_serial or out.size < _MANY:
@@ -111,18 +123,7 @@ def gather(x: DeviceNDArray, first: int, count: int, at: Subscripts) -> DeviceND
         else:
             threads = -(-out.size // kernels.SEVERAL)
             launch(kernels.gather_several, threads, None, 0, (source, index, target, fault), context)
-        if not at.known:
-            _check(fault)
     return out
-
-
-def _gather_parts(x: DeviceNDArray, first: int, count: int, at: Subscripts, out: DeviceNDArray) -> None:
-    source, _ = _as_three(x, first, count)
-    index = flat(at.array)
-    whole = out.reshape(source.shape[0], index.size, source.shape[2])
-    fault = _launch_move(source, index, whole, kernels.Move(each=False))
-    if not at.known:
-        _check(fault)
 
 
 def scatter(x: DeviceNDArray, first: int, count: int, at: Subscripts, values: DeviceNDArray) -> None:

@@ -28,7 +28,7 @@ from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream, as_stream
 
 _INDEX = np.dtype(np.int64)
-_SMALL = 4096
+MOST_AT_ONCE = 4096
 """Elements that one block selects from, to memory for all of them: one launch instead of three."""
 
 
@@ -50,10 +50,10 @@ class Compaction:
         caps = context.capabilities
         threads = threads_of(caps)
         self._shares = shares_of(flags.size, caps, ITEMS * threads)
-        if flags.size <= _SMALL:
+        if flags.size <= MOST_AT_ONCE:
             self._shares = self._shares._replace(blocks=1, share=flags.size)
         self._places = new((self._shares.blocks + 1,), _INDEX, context)
-        if flags.size > _SMALL:
+        if flags.size > MOST_AT_ONCE:
             self._place()
 
     def _place(self) -> None:
@@ -88,6 +88,14 @@ class Compaction:
         """The numbers of the elements with a flag, ascending: int64."""
         return self._compacted(self._flags, _INDEX, number_of)
 
+    def at_once(self, values: DeviceNDArray | None = None) -> tuple[DeviceNDArray, DeviceNDArray]:
+        """Memory for all elements, which begins with those with a flag, or their numbers where there are no values;
+        and an array that ends with how many these are. Of 1 to `MOST_AT_ONCE` flags; the host does not wait."""
+        flags = self._flags
+        out = new((flags.size,), _INDEX if values is None else values.dtype, flags.context)
+        self._move(flags if values is None else values, out, number_of if values is None else value_of, drop)
+        return out, self._places
+
     def parted(self, values: DeviceNDArray) -> tuple[DeviceNDArray, int]:
         """The elements with a flag, then those without, each in their order, and how many have one."""
         out = new((values.size,), values.dtype, values.context)
@@ -102,7 +110,7 @@ class Compaction:
         context = self._flags.context
         if self._count == 0:
             return new((0,), dtype, context)
-        if self._flags.size > _SMALL:
+        if self._flags.size > MOST_AT_ONCE:
             assert self._count is not None
             out = new((self._count,), dtype, context)
             self._move(values, out, fetch, drop)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.dispatch.repeated import repeated
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.primitives.flat import flat, stream_for
-from portagpu.primitives.selections.compaction import Compaction
+from portagpu.primitives.selections.compaction import MOST_AT_ONCE, Compaction
 from portagpu.primitives.selections.coordinates import coordinates_of
 from portagpu.primitives.selections.predicates import flags_by, flags_of
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -22,7 +23,10 @@ def select(values: DeviceNDArray, flags: DeviceNDArray, *, stream: Stream | int 
     are. Raises `ShapeError`, `ArgumentTypeError`.
     """
     with stream_for(values, stream):
-        found, source = _pair(values, flags, "selected")
+        _check(values, flags, "selected")
+        if 0 < flags.size <= MOST_AT_ONCE and flags.dtype == np.bool_:
+            return _at_once((select,), flags, values)
+        found, source = _flags(flags), flat(values)
         with found.context.unsettled:
             return Compaction(found).values(source)
 
@@ -37,6 +41,8 @@ def select_if(values: DeviceNDArray, predicate: Any, *, stream: Stream | int = 0
 def flatnonzero(flags: DeviceNDArray, *, stream: Stream | int = 0) -> DeviceNDArray:
     """The numbers, counted in C order, of the elements that are not 0: int64, ascending."""
     with stream_for(flags, stream):
+        if 0 < flags.size <= MOST_AT_ONCE and flags.dtype == np.bool_:
+            return _at_once((flatnonzero,), flags)
         found = _flags(flags)
         with found.context.unsettled:
             return Compaction(found).numbers()
@@ -57,18 +63,29 @@ def partition(values: DeviceNDArray, flags: DeviceNDArray, *, stream: Stream | i
     Raises `ShapeError`, `ArgumentTypeError`.
     """
     with stream_for(values, stream):
-        found, source = _pair(values, flags, "parted")
+        _check(values, flags, "parted")
+        found, source = _flags(flags), flat(values)
         with found.context.unsettled:
             return Compaction(found).parted(source)
 
 
-def _pair(values: DeviceNDArray, flags: DeviceNDArray, done: str) -> tuple[DeviceNDArray, DeviceNDArray]:
-    """Flags and values, flat, of one shape and on one device; ``done``: what happens to the values."""
+def _at_once(key: tuple[Any, ...], flags: DeviceNDArray, *values: DeviceNDArray) -> DeviceNDArray:
+    """What few flags select, of values or of the elements' numbers: by one launch, which is repeated."""
+
+    def function() -> tuple[DeviceNDArray, DeviceNDArray]:
+        with flags.context.unsettled:
+            return Compaction(flat(flags)).at_once(*map(flat, values))
+
+    found, places = repeated(key, (flags, *values), function)
+    return found._view(slice(0, int(places.copy_to_host()[-1])))
+
+
+def _check(values: DeviceNDArray, flags: DeviceNDArray, done: str) -> None:
+    """Flags and values have one shape and are on one device; ``done``: what happens to the values."""
     if values.shape != flags.shape:
         raise ShapeError(f"values of shape {values.shape} cannot be {done} by flags of shape {flags.shape}")
     if values.context is not flags.context:
         raise ArgumentTypeError("values and flags are on different devices", hint="copy one: cuda.to_device(...)")
-    return _flags(flags), flat(values)
 
 
 def _flags(x: DeviceNDArray) -> DeviceNDArray:

@@ -13,7 +13,7 @@ from numpy.lib.stride_tricks import as_strided
 from portagpu.backends.registry import foreign
 from portagpu.errors import ClosedError
 from portagpu.runtime.arrays.checks import check_stream, is_default
-from portagpu.runtime.arrays.facts import are_plain, facts_for, lies_as, remember_view, with_facts
+from portagpu.runtime.arrays.facts import are_plain, facts_for, facts_token_of, lies_as, remember_view, with_facts
 from portagpu.runtime.arrays.layout import (
     address_of,
     alignment_of,
@@ -61,6 +61,7 @@ class DeviceNDArray(
         "base",
         "context",
         "deferred",
+        "facts_token",
         "is_large",
         "itemsize",
         "layout",
@@ -121,6 +122,7 @@ class DeviceNDArray(
         # one object for all arrays of the context that the same kernels take; None where launches must look closer
         layout_token = (self.type_key, self.is_large)
         self.layout_token = context.layout_tokens.setdefault(layout_token, layout_token) if own else None
+        self.facts_token = facts_token_of(self) if own else None
 
     def _make(self, shape: Any, dtype: Any, strides: Any, stream: Stream | int) -> None:
         """As programs of CUDA-Python make arrays, with new memory: ``DeviceNDArray(shape, strides, dtype)``."""

@@ -64,7 +64,10 @@ def made_of(facts: Facts) -> DeviceNDArray:
 
 def view_with(x: DeviceNDArray, facts: Facts) -> DeviceNDArray:
     """A view of an array's memory with the facts of one of an array that lies alike."""
-    view = with_facts(facts)
-    view._buffer, view.stream, view.allocation_key = x.buffer, x.stream, x.allocation_key
-    view.base = x if x.base is None else x.base
+    view, base = with_facts(facts), x.base
+    view.stream, view.allocation_key = x.stream, x.allocation_key
+    if base is None:
+        view._buffer, view.base = x._buffer or x.buffer, x
+    else:
+        view._buffer, view.base = x.buffer, base
     return view

@@ -22,10 +22,13 @@ _INT = frozenset({int})
 _MOST = 4096  # arrays and views that a context remembers
 
 FACTS = (
-    "_dtype _shape _strides align context is_large itemsize layout layout_token ndim offset readonly shifted size "
-    "type_key"
+    "_dtype _shape _strides align context facts_token is_large itemsize layout layout_token ndim offset readonly "
+    "shifted size type_key"
 ).split()
-"""What arrays that are alike have in common: all but memory, what it is known by, and a stream."""
+"""What arrays that are alike have in common: all but memory, what it is known by, and a stream.
+
+``facts_token`` stands for all of them: arrays that have one in common have the others in common, too.
+"""
 _OFFSET = FACTS.index("offset")
 facts_of = operator.attrgetter(*FACTS)
 
@@ -45,6 +48,7 @@ def with_facts(kind: type, facts: Facts) -> Any:
         made._strides,
         made.align,
         made.context,
+        made.facts_token,
         made.is_large,
         made.itemsize,
         made.layout,
@@ -76,6 +80,18 @@ def facts_for(kind: type, context: Context, shape: tuple[int, ...], dtype: np.dt
         if len(known) >= _MOST:
             known.clear()
         known[shape, dtype] = found
+    return found
+
+
+def facts_token_of(array: Any) -> object:
+    """What stands for all facts of an array; one object for all arrays that are alike, as long as it is known."""
+    known = array.context.facts_tokens
+    facts = array.layout_token, array._shape, array._strides, array.offset
+    found = known.get(facts)
+    if found is None:
+        if len(known) >= _MOST:
+            known.clear()
+        found = known.setdefault(facts, object())
     return found
 
 

@@ -107,8 +107,13 @@ def extent_of(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -
     return nbytes, -sum(step for step in steps if step < 0)
 
 
+_INT = frozenset({int})
+
+
 def checked_shape(shape: Any) -> tuple[int, ...]:
     """A shape as a tuple of integers. Raises `ShapeError`, and `ShapeTypeError` for what is no integer."""
+    if type(shape) is tuple and _INT.issuperset(map(type, shape)) and min(shape, default=0) >= 0:  # most are
+        return shape
     items = (shape,) if isinstance(shape, int | np.integer) else _items(shape)
     if items is None or any(isinstance(n, bool) or not isinstance(n, int | np.integer) for n in items):
         raise ShapeTypeError(f"a shape is made of non-negative integers, not {shape!r}")
@@ -125,8 +130,14 @@ def _items(values: Any) -> tuple[Any, ...] | None:
         return None
 
 
+_NUMBERS: tuple[Any, ...] = (bool, int, float, complex, *(np.dtype(letter).type for letter in "?bBhHiIlLqQefdFD"))
+_DTYPES: dict[Any, np.dtype[Any]] = {kind: np.dtype(kind) for kind in _NUMBERS}
+
+
 def checked_dtype(dtype: Any) -> np.dtype[Any]:
     """A dtype that a device can hold. Raises `DTypeError`."""
+    if type(dtype) is type and dtype in _DTYPES:  # most are
+        return _DTYPES[dtype]
     if isinstance(dtype, str | dtypes.Named) and dtypes.parse(dtype) is dtypes.BFLOAT16:
         dtype = dtypes.BFLOAT16.numpy
     try:

@@ -83,7 +83,9 @@ class Context(ContextNames):
         self.index_faults: Any = None  # the array that kernels set for subscripts out of bounds
         self.lent: dict[Any, Any] = {}  # device arrays of memory that others lend, by how it lies
         self.expression_launches: dict[Any, Any] = {}  # that are ready, by what leads to them
+        self.applied: dict[Any, Any] = {}  # functions of elements by what they were applied to
         self.array_facts: dict[Any, Any] = {}  # of new arrays, by shape and dtype
+        self.facts_tokens: dict[Any, object] = {}  # one for all arrays that are alike, by their facts
         self.view_facts: dict[Any, Any] = {}  # of views, by the array's facts and what was asked for
         self.strided_copies: dict[Any, Any] = {}  # what copies between views, by how these lie
         self.foreign_facts: dict[Any, Any] = {}  # of views of other libraries' arrays, by how these lie

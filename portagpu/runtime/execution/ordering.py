@@ -153,6 +153,38 @@ class OrderedQueue:
             if timeline.queue is queue:  # else what was waited for may be in the other queue only
                 return queue
 
+    def begin(self, settles: bool = True) -> Any:
+        """The queue for a driver's call that enqueues, and that `end` comes after. ``settles``: see `enqueuing`."""
+        recorder, context = active.recorder, self.context
+        if recorder is not None:
+            if self.external:
+                recorder.meets(self)
+            if recorder.is_own():
+                recorder.commands += 1
+        if not settles:
+            with context.unsettled.lock:  # another thread that computes what is read here has enqueued it by then
+                pass
+        elif context.unsettled.arrays:
+            context.unsettled.settle(stream=self)
+        queue = self._timeline.queue
+        # the former: nothing to wait for
+        if self is not context.default_stream or context.ordered or self._changing or queue is None:
+            queue = self.ready()
+        return queue
+
+    def end(self, queue: Any, error: BaseException | None = None) -> None:
+        """Something was enqueued on a queue from `begin`, or failed. Raises the typed error for one of the driver's."""
+        timeline, context = self._timeline, self.context
+        timeline.used = next(_uses)
+        if timeline.queue is not queue and queue is not None:
+            self._follow(queue)
+        if error is not None:
+            if isinstance(error, context.backend.errors):
+                raise context.translated(error) from error
+        elif context.host_shares and self is context.default_stream and active.recorder is None:
+            with translate_errors(context):  # the host reads and writes some of the memory when the call returns
+                queue.finish()
+
     def _revive(self) -> None:
         """A finaliser uses a stream that is gone."""
         context, timeline = self.context, self._timeline
@@ -213,37 +245,10 @@ class enqueuing:
         self._queue: Any = None
 
     def __enter__(self) -> Any:
-        recorder, stream = active.recorder, self._stream
-        if recorder is not None:
-            if stream.external:
-                recorder.meets(stream)
-            if recorder.is_own():
-                recorder.commands += 1
-        context = stream.context
-        if not self._settles:
-            with context.unsettled.lock:  # another thread that computes what is read here has enqueued it by then
-                pass
-        elif context.unsettled.arrays:
-            context.unsettled.settle(stream=stream)
-        queue = stream._timeline.queue
-        # the former: nothing to wait for
-        if stream is not context.default_stream or context.ordered or stream._changing or queue is None:
-            queue = stream.ready()
-        self._queue = queue
+        self._queue = queue = self._stream.begin(self._settles)
         return queue
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        stream = self._stream
-        timeline = stream._timeline
-        timeline.used = next(_uses)
-        if timeline.queue is not self._queue and self._queue is not None:
-            stream._follow(self._queue)
-        context = stream.context
-        if error is not None:
-            if isinstance(error, context.backend.errors):
-                raise context.translated(error) from error
-        elif context.host_shares and stream is context.default_stream and active.recorder is None:
-            with translate_errors(context):  # the host reads and writes some of the memory when the call returns
-                self._queue.finish()
+        self._stream.end(self._queue, error)
