@@ -25,6 +25,7 @@
     │   ├── ArgumentTypeError            an argument of a type that no kernel can take     (also TypeError)
     │   │   ├── CopyNeededError            a host array without a copy of what is on a device (also ValueError)
     │   │   ├── LayoutError                a layout of guvectorize that means nothing   (also ValueError)
+    │   │   ├── SubscriptTypeError         no integer, slice, or array of integers or bools (also IndexError)
     │   │   └── UnknownOptionError         an option that does not exist       (also SettingsError, KeyError)
     │   ├── LaunchConfigError            grid, block or shared memory do not fit (also ValueError, CudaAPIError)
     │   │   └── LaunchConfigTypeError      they are no integers                             (also TypeError)
@@ -45,9 +46,11 @@
     ├── MemoryNotSharedError           memory that others cannot use in place             (also BufferError)
     │   └── MaskedArrayError             an array with a mask                      (also NotImplementedError)
     ├── ShapeError                     shapes, strides or indices do not fit               (also ValueError)
+    │   ├── MatrixShapeError             no matrix, or none that fits         (also numpy.linalg.LinAlgError)
     │   ├── NotContiguousError           a view would need a copy                  (also NotImplementedError)
     │   ├── OutOfBoundsError             an index beyond the end of an axis                (also IndexError)
-    │   └── ShapeTypeError               a shape that is not made of integers              (also TypeError)
+    │   └── ShapeTypeError               a shape, or axes, that are not integers           (also TypeError)
+    ├── ZeroWeightsError               the weights of an average sum to 0      (also ZeroDivisionError)
     ├── DTypeError                     a dtype that the operation does not take            (also TypeError)
     ├── FactorisationError             a matrix has no such factors, or no inverse  (also numpy.linalg.LinAlgError)
     │   ├── NotPositiveDefiniteError     a leading minor is not positive definite
@@ -108,6 +111,7 @@ __all__ = [
     "LayoutError",
     "LoweringError",
     "MaskedArrayError",
+    "MatrixShapeError",
     "MemoryNotSharedError",
     "MissingCapabilityError",
     "MissingCompilerError",
@@ -133,6 +137,7 @@ __all__ = [
     "SourceUnavailableError",
     "SpecialisationError",
     "StoreError",
+    "SubscriptTypeError",
     "TuningError",
     "TypingError",
     "UncountedWorkError",
@@ -141,6 +146,7 @@ __all__ = [
     "UnsupportedError",
     "UnsupportedSyntaxError",
     "WorkersError",
+    "ZeroWeightsError",
 ]
 
 
@@ -322,6 +328,10 @@ class ArgumentValueError(LaunchError, ValueError):
     """An argument of the right type whose value means nothing, such as a negative deviation."""
 
 
+class SubscriptTypeError(ArgumentTypeError, IndexError):
+    """A subscript that is neither an integer, a slice, nor an array of integers or bools."""
+
+
 class CopyNeededError(ArgumentTypeError, ValueError):
     """A host array was asked for without a copy, and the elements are on a device."""
 
@@ -411,11 +421,19 @@ class NotContiguousError(ShapeError, NotImplementedError):
 
 
 class ShapeTypeError(ShapeError, TypeError):
-    """A shape that is not made of integers."""
+    """A shape, or axes, that are not integers."""
 
 
 class OutOfBoundsError(ShapeError, IndexError):
     """An index lies beyond the end of its axis, or there are more indices than axes."""
+
+
+class MatrixShapeError(ShapeError, np.linalg.LinAlgError):
+    """An array that is no matrix, no square one, or none that fits the other operand, where there must be one."""
+
+
+class ZeroWeightsError(PortaGPUError, ZeroDivisionError):
+    """Weights of an average whose sum is 0."""
 
 
 class DTypeError(PortaGPUError, TypeError):

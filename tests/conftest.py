@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import itertools
 import os
 import tempfile
 from pathlib import Path
@@ -28,12 +29,13 @@ from portagpu.backends import registry  # noqa: E402
 from portagpu.device import working_devices  # noqa: E402
 
 # most examples are a kernel of their own to compile
-settings.register_profile("portagpu", deadline=None, derandomize=True, max_examples=5)
-settings.register_profile("thorough", settings.get_profile("portagpu"), max_examples=8)
+settings.register_profile("portagpu", deadline=None, derandomize=True, max_examples=4)
+settings.register_profile("thorough", settings.get_profile("portagpu"), max_examples=6)
 settings.register_profile("all-combinations", settings.get_profile("portagpu"), max_examples=60)
 settings.load_profile("portagpu")
 
 _DEVICES = working_devices()
+_FINISHED = itertools.count(1)  # tests
 gc.set_threshold(20_000, 20, 20)  # compiling makes many objects: a tenth of its time went by with counting them
 
 
@@ -93,6 +95,17 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_collection_finish(session):
     """Thousands of collected tests are never garbage: tests that look for garbage need not go through them."""
+    _leave_alone()
+
+
+def pytest_runtest_logfinish(nodeid, location):
+    """Nor through what hundreds of tests have left in caches, which takes half a second in the end."""
+    if next(_FINISHED) % 64 == 0:
+        _leave_alone()
+
+
+def _leave_alone():
+    """Collect garbage now, and what is there then never."""
     gc.collect()
     gc.freeze()
 

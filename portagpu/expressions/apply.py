@@ -18,7 +18,7 @@ from portagpu.expressions.stores import write
 from portagpu.expressions.together import evaluate_all
 from portagpu.runtime.arrays.array import DeviceNDArray, allocations
 from portagpu.runtime.arrays.checks import check_writable
-from portagpu.runtime.arrays.creation import to_device
+from portagpu.runtime.arrays.creation import operand_array, to_device
 from portagpu.runtime.arrays.factory import with_facts
 from portagpu.runtime.arrays.facts import facts_for
 from portagpu.runtime.execution.context import Context, current_context
@@ -195,7 +195,7 @@ def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tu
                 kinds.append(value.dtype)
                 continue
             if isinstance(value, np.ndarray):
-                value = to_device(value, context=context)
+                value = to_device(value, context=_context_among(values) if context is None else context)
         if context is None:
             context = value.context
         elif context is not value.context:
@@ -213,6 +213,15 @@ def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tu
     if context is None or shape is None:  # numbers only
         context, shape = current_context(), ()
     return tuple(operands), tuple(kinds), shape, context
+
+
+def _context_among(values: tuple[Any, ...]) -> Context | None:
+    """Where the first operand is that is on a device."""
+    for value in values:
+        found = value if type(value) is DeviceNDArray else None if type(value) in _PYTHON else operand_array(value)
+        if found is not None:
+            return found.context
+    return None
 
 
 class PutOff:

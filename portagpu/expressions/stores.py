@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from portagpu.errors import ArgumentTypeError
 from portagpu.expressions.evaluation import evaluate
 from portagpu.expressions.node import Node
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -17,9 +18,15 @@ def write(node: Node, target: DeviceNDArray, value: DeviceNDArray | None = None)
 
     ``value``: an array of the program's that the node reads; where it is put off, the same kernel computes it, if it
     has an element for each that is written. Else it is computed before, since it may read what is written.
+    Raises `ArgumentTypeError` where the array is on another device than what is computed.
     """
     target.buffer  # noqa: B018 - where it is itself put off
     context = node.context
+    if target.context is not context:
+        raise ArgumentTypeError(
+            f"what is computed on {context.device.name} is not written to an array on {target.context.device.name}",
+            hint="copy it: x[...] = y",
+        )
     context.unsettled.settle(value if _is_stored_beside(value, target) else None, current_stream(context))
     with context.unsettled:
         if not target.align and not _reads_elsewhere(node, target):

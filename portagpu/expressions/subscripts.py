@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, OutOfBoundsError
+from portagpu.errors import OutOfBoundsError, SubscriptTypeError
 from portagpu.primitives.gathers.gathering import Subscripts, joined
 from portagpu.primitives.selections.selection import nonzero
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -97,7 +97,7 @@ def _item(item: Any) -> Any:
         if not item.size and item.dtype.kind == "f":
             item = item.astype(np.int64)  # an empty list
     if item.dtype.kind not in "iub":
-        raise ArgumentTypeError(
+        raise SubscriptTypeError(
             f"device arrays take integers, slices and arrays of integers or bools as indices, not {item.dtype}",
             hint="convert the indices: i.astype(np.int64)",
         )

@@ -42,9 +42,13 @@ def _in_child() -> None:
     if not contexts:
         return
     owners = (*_OWNERS, *(kind for backend in loaded() for kind in backend.leaked_types))
+    frozen = gc.get_freeze_count() > 0
+    gc.unfreeze()  # what a parent froze before it forked, as Python's manual advises, is not listed
     for value in gc.get_objects():
         if issubclass(type(value), owners):  # not isinstance: some objects run code to tell their class
             _leak(value)
+    if frozen:
+        gc.freeze()
 
 
 def install() -> None:

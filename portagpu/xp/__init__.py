@@ -1,4 +1,4 @@
-"""The Python array API standard (2024.12) over device arrays: ``xp = x.__array_namespace__()``.
+"""The Python array API standard (2025.12) over device arrays: ``xp = x.__array_namespace__()``.
 
 Functions take device arrays and Python's numbers, and also NumPy's arrays and scalars, which are copied to the device.
 Elementwise functions are put off and run as one kernel when their result is needed; see docs/arrays.md.
@@ -21,4 +21,4 @@ from portagpu.xp.sorting import *  # noqa: F403
 from portagpu.xp.statistics import *  # noqa: F403
 from portagpu.xp.utility import *  # noqa: F403
 
-__array_api_version__ = "2024.12"
+__array_api_version__ = "2025.12"

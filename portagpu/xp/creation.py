@@ -110,8 +110,9 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
             "host memory becomes a device array only by a copy",
             hint="leave copy=False away, or share memory with a CPU by xp.from_dlpack(x, copy=False)",
         )
-    context = context_on(device)
-    if isinstance(obj, list | tuple) and _has_device_arrays(obj):
+    first = _device_array_in(obj) if isinstance(obj, list | tuple) else None
+    context = first.context if first is not None and device is None else context_on(device)
+    if first is not None:
         obj = _on_host(obj)
     host = host_array(obj)
     if kind is None and _is_of_python(obj):
@@ -142,12 +143,14 @@ def _is_of_python(obj: Any) -> bool:
     return isinstance(obj, bool | int | float | complex | list | tuple)
 
 
-def _has_device_arrays(obj: Any) -> bool:
-    return any(
-        type(item) not in _NUMBERS
-        and (_has_device_arrays(item) if isinstance(item, list | tuple) else operand_array(item) is not None)
-        for item in obj
-    )
+def _device_array_in(obj: Any) -> DeviceNDArray | None:
+    """The first device array in nested sequences."""
+    for item in obj:
+        if type(item) not in _NUMBERS:
+            found = _device_array_in(item) if isinstance(item, list | tuple) else operand_array(item)
+            if found is not None:
+                return found
+    return None
 
 
 def _on_host(obj: Any) -> Any:
@@ -257,7 +260,7 @@ def _triangle(value: Any, low: int, high: int) -> DeviceNDArray:
     return chosen(mask, x, x.dtype.type(0))
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy") -> list[DeviceNDArray]:
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[DeviceNDArray, ...]:
     """Arrays of the coordinates of a grid whose axes have these coordinates: "xy" (columns first) or "ij"."""
     if indexing not in ("xy", "ij"):
         raise ShapeError(f"indexing is 'xy' or 'ij', not {indexing!r}")
@@ -274,4 +277,4 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> list[DeviceNDArray]:
     for x, axis in zip(given, order, strict=True):
         along = x.reshape(*(x.size if n == axis else 1 for n in range(len(given))))
         made.append(along.broadcast_to(tuple(shape)).copy())
-    return made
+    return tuple(made)

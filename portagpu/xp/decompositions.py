@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import linalg
-from portagpu.errors import DTypeError, ShapeError, UnknownOptionError
+from portagpu.errors import DTypeError, MatrixShapeError, UnknownOptionError
 from portagpu.expressions.apply import apply, convert
 from portagpu.expressions.reductions import functions
 from portagpu.linalg.jacobi.eigenvalues import eigen_factors
@@ -73,12 +73,12 @@ def floating_of(x: Any) -> DeviceNDArray:
 
 
 def matrices_of(x: Any, *, square: bool = False) -> DeviceNDArray:
-    """As `floating_of`. Raises `ShapeError` for fewer axes than two, or other matrices than square ones."""
+    """As `floating_of`. Raises `MatrixShapeError` for fewer axes than two, or other matrices than square ones."""
     array = floating_of(x)
     if array.ndim < 2:
-        raise ShapeError(f"matrices have two axes, this array {array.ndim}", hint="reshape it first")
+        raise MatrixShapeError(f"matrices have two axes, this array {array.ndim}", hint="reshape it first")
     if square and array.shape[-1] != array.shape[-2]:
-        raise ShapeError(f"the matrices are {array.shape[-2]} x {array.shape[-1]}, not square")
+        raise MatrixShapeError(f"the matrices are {array.shape[-2]} x {array.shape[-1]}, not square")
     return array
 
 

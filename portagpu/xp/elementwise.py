@@ -13,7 +13,7 @@ from portagpu.expressions.apply import apply, apply_into
 from portagpu.expressions.powers import power
 from portagpu.expressions.writing import part
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.xp.conversion import array_of
+from portagpu.xp.conversion import array_of, context_of_any
 
 _NAMES = {  # of the standard, and NumPy's
     **{
@@ -65,7 +65,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> DeviceNDArray:
     The bounds are arrays or numbers that broadcast; a Python integer that the dtype cannot hold bounds nothing, or all.
     Raises `DTypeError` for complex numbers.
     """
-    array = array_of(x)
+    array = array_of(x, context_of_any(min, max))
     if array.dtype.kind == "c":
         raise DTypeError("complex numbers have no order", hint="clip x.real and x.imag")
     found = array

@@ -186,7 +186,7 @@ def _to_real(x: DeviceNDArray, n: Any, axis: Any, norm: str | None, *, inverse: 
 def _pairs(x: DeviceNDArray, s: Any, axes: Any) -> list[tuple[int, int]]:
     """Axes and how many elements are taken along each. Raises `ShapeError`, `ArgumentTypeError`."""
     if axes is None:
-        chosen = list(range(x.ndim)) if s is None else list(range(x.ndim - len(s), x.ndim))
+        chosen = list(range(x.ndim)) if s is None else list(range(-len(s), 0))
     else:
         chosen = list(axes)
     where = [_axis(x, axis) for axis in chosen]

@@ -22,7 +22,7 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None, out: Any = None, m
     ``mode`` for integers that the axis does not have: "raise", "wrap" around or "clip" to its ends.
     Raises `OutOfBoundsError`; see `portagpu.primitives.gathers.gathering` for when.
     """
-    x, indices = array_of(x), operand(indices)
+    x, indices = _operands(x, indices)
     if axis is None:
         x, axis = x.ravel(), 0
     at = normal_axis(axis, x.ndim)
@@ -36,12 +36,18 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None, out: Any = None, m
 
 def take_along_axis(x: Any, indices: Any, /, *, axis: int | None = -1) -> DeviceNDArray:
     """For each element of ``indices`` the one of ``x`` at this place along the axis, and its own along all others."""
-    x, indices = array_of(x), operand(indices)
+    x, indices = _operands(x, indices)
     if axis is None:
         x, axis = x.ravel(), 0
     at = normal_axis(axis, x.ndim)
     x, where = _along(x, indices, at)
     return gather_along(x, at, where)
+
+
+def _operands(x: Any, indices: Any) -> tuple[DeviceNDArray, Any]:
+    """An array, and subscripts on the same device or on the host."""
+    found = operand(indices)
+    return array_of(x, found.context if isinstance(found, DeviceNDArray) else None), found
 
 
 def put_along_axis(x: DeviceNDArray, indices: Any, values: Any, axis: int | None) -> None:

@@ -48,9 +48,9 @@ class ArrayNamespaceInfo:
             raise DTypeError(f"kind= is a name, or a tuple of names, not {kind!r}", hint='such as "real floating"')
         return {name: dtype for name, dtype in found.items() if isdtype(dtype, kind)}
 
-    def devices(self) -> list[DeviceRecord]:
+    def devices(self) -> tuple[DeviceRecord, ...]:
         """The devices that work."""
-        return [device for device in all_devices() if device.works]
+        return tuple(device for device in all_devices() if device.works)
 
     def _device(self, device: DeviceRecord | str | None) -> DeviceRecord:
         return self.default_device() if device is None else record_of(device)

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from portagpu.dispatch.repeated import repeated
-from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, NotContiguousError, ShapeError
+from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, NotContiguousError, ShapeError, ShapeTypeError
 from portagpu.expressions.writing import place, rolled
 from portagpu.primitives.gathers.gathering import Subscripts, gather, normal_axis
 from portagpu.primitives.gathers.joining import MOST_ELEMENTS, MOST_PARTS, fits, join
 from portagpu.primitives.selections.repeats import numbers_of_repeats
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
+from portagpu.runtime.arrays.layout import checked_shape
 from portagpu.runtime.arrays.numpy_dispatch import call
 from portagpu.ufuncs import operands
 from portagpu.ufuncs.operands import array_of, arrays_of
@@ -45,15 +46,18 @@ def broadcast_to(x: Any, /, shape: tuple[int, ...]) -> DeviceNDArray:
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that arrays of these shapes broadcast to. Raises `ShapeError`."""
-    return operands.broadcast_shapes(shapes)
+    """The shape that arrays of these shapes broadcast to; () of none.
+
+    Raises `ShapeError` where they do not, and `ShapeTypeError` for what is no shape.
+    """
+    return operands.broadcast_shapes([checked_shape(shape) for shape in shapes])
 
 
-def broadcast_arrays(*arrays: Any) -> list[DeviceNDArray]:
+def broadcast_arrays(*arrays: Any) -> tuple[DeviceNDArray, ...]:
     """Read-only views of the shape that all broadcast to."""
     found = arrays_of(arrays)
-    shape = broadcast_shapes(*(x.shape for x in found))
-    return [x if x.shape == shape else x.broadcast_to(shape) for x in found]
+    shape = operands.broadcast_shapes([x.shape for x in found])
+    return tuple(x if x.shape == shape else x.broadcast_to(shape) for x in found)
 
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> DeviceNDArray:
@@ -125,7 +129,10 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[DeviceNDArray, ...]:
 
 
 def expand_dims(x: Any, /, axis: Any = 0) -> DeviceNDArray:
-    """A view with new axes of one element."""
+    """A view with new axes of one element: at one place or a tuple of them, counted in the result.
+
+    Raises `OutOfBoundsError` for a place that the result does not have, `ShapeError` for one that is named twice.
+    """
     found: DeviceNDArray = call("expand_dims", array_of(x), axis)
     return found
 
@@ -136,7 +143,7 @@ def squeeze(x: Any, /, axis: Any) -> DeviceNDArray:
 
 
 def permute_dims(x: Any, /, axes: tuple[int, ...]) -> DeviceNDArray:
-    """A view with the axes in another order."""
+    """A view with the axes in another order; negative ones count from the last."""
     array = array_of(x)
     if len(axes) != array.ndim:
         raise ShapeError(f"axes {tuple(axes)} are not those of an array of {array.ndim}")
@@ -150,10 +157,12 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> DeviceNDArray:
 
 
 def flip(x: Any, /, *, axis: Any = None) -> DeviceNDArray:
-    """A view with the elements along some axes, or all, in reverse."""
+    """A view with the elements along some axes, or all, in reverse. Raises `ShapeError`."""
     x = array_of(x)
-    axes = range(x.ndim) if axis is None else [axis] if hasattr(axis, "__index__") else axis
+    axes = range(x.ndim) if axis is None else whole_numbers(axis, "axes")
     turned = {normal_axis(n, x.ndim) for n in axes}
+    if len(turned) < len(axes):
+        raise ShapeError(f"axis {axis!r} names an axis twice")
     found: DeviceNDArray = x._view(
         (*(slice(None, None, -1) if n in turned else slice(None) for n in range(x.ndim)), Ellipsis)
     )
@@ -176,15 +185,14 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> DeviceNDArray:
     x = array_of(x)
     if axis is None:
         return roll(x.ravel(), shift, axis=0).reshape(x.shape)
-    axes = [axis] if hasattr(axis, "__index__") else list(axis)
-    shifts = [shift] * len(axes) if hasattr(shift, "__index__") else list(shift)
-    if len(shifts) == 1:
-        shifts *= len(axes)
+    axes, shifts = whole_numbers(axis, "axes"), whole_numbers(shift, "shifts")
+    shifts = shifts * len(axes) if len(shifts) == 1 else shifts
+    axes = axes * len(shifts) if len(axes) == 1 else axes
     if len(shifts) != len(axes):
         raise ShapeError(f"{len(shifts)} shifts are not those of {len(axes)} axes")
     total = [0] * x.ndim
     for own, n in zip(shifts, axes, strict=True):
-        total[normal_axis(n, x.ndim)] += int(own)
+        total[normal_axis(n, x.ndim)] += own
     moved = rolled(x, tuple(total))
     if moved is not None:
         return moved
@@ -208,12 +216,12 @@ def _rolled(shape: tuple[int, ...], shifts: list[int]) -> list[tuple[tuple[slice
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> DeviceNDArray:
     """Each element along an axis several times: a number for all, or an array with one for each of them."""
-    x = array_of(x)
+    repeats = operands.operand(repeats) if hasattr(repeats, "__dlpack__") else repeats
+    x = array_of(x, repeats.context if isinstance(repeats, DeviceNDArray) else None)
     if axis is None:
         x, axis = x.ravel(), 0
     at = normal_axis(axis, x.ndim)
     extent = x.shape[at]
-    repeats = operands.operand(repeats) if hasattr(repeats, "__dlpack__") else repeats
     if not isinstance(repeats, DeviceNDArray):
         counts = np.asarray(repeats)
         if counts.dtype.kind not in "iu" and counts.size:
@@ -241,9 +249,9 @@ def _repeated(x: DeviceNDArray, times: int, axis: int) -> DeviceNDArray:
 def tile(x: Any, repetitions: tuple[int, ...], /) -> DeviceNDArray:
     """Copies of an array side by side: how many along each axis."""
     x = array_of(x)
-    times = [repetitions] if hasattr(repetitions, "__index__") else list(repetitions)
+    times = whole_numbers(repetitions, "repetitions")
     ndim = max(x.ndim, len(times))
-    times = [1] * (ndim - len(times)) + [int(n) for n in times]
+    times = [1] * (ndim - len(times)) + times
     if any(n < 0 for n in times):
         raise ShapeError(f"arrays are not repeated {tuple(times)} times")
     own = (*(1,) * (ndim - x.ndim), *x.shape)
@@ -253,6 +261,23 @@ def tile(x: Any, repetitions: tuple[int, ...], /) -> DeviceNDArray:
         ones = [n for extent in own for n in (1, extent)]
         place(out, x.reshape(tuple(ones)))
     return out.reshape(*(a * b for a, b in zip(times, own, strict=True)))
+
+
+def whole_number(value: Any, name: str) -> int:
+    """One integer. Raises `ShapeTypeError`."""
+    if not hasattr(value, "__index__"):
+        raise ShapeTypeError(f"{name} is an integer, not {value!r}")
+    return int(value.__index__())
+
+
+def whole_numbers(values: Any, name: str) -> list[int]:
+    """One integer, or several. Raises `ShapeTypeError`."""
+    if hasattr(values, "__index__"):
+        return [values.__index__()]
+    given = None if isinstance(values, str | bytes) or not hasattr(values, "__iter__") else list(values)
+    if given is None or not all(hasattr(n, "__index__") for n in given):
+        raise ShapeTypeError(f"{name} are integers, not {values!r}")
+    return [n.__index__() for n in given]
 
 
 def _arrays(arrays: Any) -> list[DeviceNDArray]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,8 @@ from portagpu.expressions.apply import apply, convert
 from portagpu.expressions.reductions import functions
 from portagpu.linalg import vecdot as dot_of_vectors
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.xp.conversion import array_of
+from portagpu.xp.conversion import array_of, arrays_of
+from portagpu.xp.manipulation import whole_number, whole_numbers
 
 __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 
@@ -23,7 +23,7 @@ _FLOATING = ("float32", "float64", "complex64", "complex128")
 
 def alike(*values: Any) -> list[DeviceNDArray]:
     """Arrays of one dtype, to which they are promoted as NumPy does."""
-    arrays = [array_of(x) for x in values]
+    arrays = arrays_of(values)
     kind = np.result_type(*(x.dtype for x in arrays))
     return [x if x.dtype == kind else convert(x, kind) for x in arrays]
 
@@ -41,7 +41,7 @@ def matmul(x1: Any, x2: Any, /) -> DeviceNDArray:
 
 def whole(found: Any, like: DeviceNDArray) -> DeviceNDArray:
     """A result as an array, also where it is one number."""
-    return found if isinstance(found, DeviceNDArray) else array_of(np.asarray(found, like.dtype))
+    return found if isinstance(found, DeviceNDArray) else array_of(np.asarray(found, like.dtype), like.context)
 
 
 def matrix_transpose(x: Any, /) -> DeviceNDArray:
@@ -96,11 +96,13 @@ def reshaped(x: DeviceNDArray, shape: tuple[int, ...]) -> DeviceNDArray:
 
 def _axes_of(left: DeviceNDArray, right: DeviceNDArray, axes: Any) -> tuple[list[int], list[int]]:
     if hasattr(axes, "__len__"):
-        ours, theirs = ([each] if not hasattr(each, "__len__") else list(each) for each in axes)
+        if len(axes) != 2:
+            raise ShapeError(f"tensordot over axes {axes!r}", hint="a number of axes, or two sequences of them")
+        ours, theirs = (whole_numbers(each, "axes") for each in axes)
     else:
-        count = operator.index(axes)
+        count = whole_number(axes, "axes=")
         if not 0 <= count <= min(left.ndim, right.ndim):
-            raise ShapeError(f"tensordot over {count} axes of arrays with {left.ndim} and {right.ndim}")
+            raise OutOfBoundsError(f"tensordot over {count} axes of arrays with {left.ndim} and {right.ndim}")
         ours, theirs = list(range(left.ndim - count, left.ndim)), list(range(count))
     if len(ours) != len(theirs):
         raise ShapeError(f"tensordot over axes {ours} and {theirs}", hint="as many of both")

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import primitives
-from portagpu.expressions.apply import apply
+from portagpu.expressions.apply import apply, convert
+from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import filled
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.xp.conversion import array_of
+from portagpu.xp.conversion import array_of, arrays_of
 from portagpu.xp.indexing import take
 from portagpu.xp.sorting import searchsorted
 
@@ -69,13 +70,33 @@ def unique_values(x: Any, /) -> DeviceNDArray:
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> DeviceNDArray:
     """For each element of ``x1`` whether one of ``x2`` equals it, which NaN never does; ``invert``: whether none does.
 
-    ``x2`` is sorted, then each element searched for.
+    Numbers of Python count as what they are, and integers of all dtypes, as in `equal`. An array ``x2`` is sorted, then
+    each element searched for.
     """
-    first = x1 if isinstance(x1, DeviceNDArray) else array_of(x1, getattr(x2, "context", None))
-    second = array_of(x2, first.context).ravel()
+    if _is_number(x2) and not _is_number(x1):
+        return apply(np.not_equal if invert else np.equal, array_of(x1), x2)
+    if _is_number(x1) and not _is_number(x2):
+        found = functions.reduce(np.logical_or, apply(np.equal, array_of(x2), x1), None)
+        return apply(np.logical_not, found) if invert else found
+    first, second = arrays_of([x1, x2])
     if not second.size:
         return filled(first.shape, invert, np.dtype(bool), first.context)
     common = np.result_type(first.dtype, second.dtype)
+    if common.kind != "f" or first.dtype.kind == "f" or second.dtype.kind == "f":
+        return _is_among(first, second.ravel(), common, invert)
+    # 64 bits with a sign, and without: floats, which both promote to, do not tell neighbours apart
+    signed = second.dtype.kind == "i"
+    there = apply(np.less_equal, first, np.iinfo(second.dtype).max) if signed else apply(np.greater_equal, first, 0)
+    found = _is_among(convert(first, second.dtype), second.ravel(), second.dtype, False)
+    found = apply(np.logical_and, found, there)
+    return apply(np.logical_not, found) if invert else found
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (bool, int, float, complex)
+
+
+def _is_among(first: DeviceNDArray, second: DeviceNDArray, common: np.dtype[Any], invert: bool) -> DeviceNDArray:
     if common.kind in "fc":  # -0.0, which the order has before 0.0, becomes 0.0
         first, second = apply(np.add, first, common.type(0)), apply(np.add, second, common.type(0))
     table = primitives.sort(second)

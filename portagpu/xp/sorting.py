@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from portagpu import primitives
 from portagpu.errors import DTypeError
 from portagpu.expressions.apply import convert
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.ufuncs.operands import array_of
+from portagpu.ufuncs.operands import array_of, arrays_of
 
 __all__ = ["argsort", "searchsorted", "sort"]
 
@@ -26,13 +27,35 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> DeviceNDArray:
-    """`numpy.searchsorted`: where, int64, values would stand in a sorted array, in the dtype that both promote to."""
-    x1 = array_of(x1)
-    x2 = x2 if isinstance(x2, bool | int | float | complex) else array_of(x2)
+    """`numpy.searchsorted`: where, int64, values would stand in a sorted array, in the dtype that both promote to.
+
+    A number of Python is one of the array's dtype, as in expressions; an integer beyond it stands at the array's end.
+    """
+    if type(x2) in (bool, int, float, complex):
+        x1 = array_of(x1)
+        x2, side = _searched_for(x2, x1.dtype, side)
+        x2 = array_of(x2, x1.context)
+    else:
+        x1, x2 = arrays_of([x1, x2])
     try:
-        common = np.result_type(x1.dtype, x2 if not isinstance(x2, DeviceNDArray) else x2.dtype)
+        common = np.result_type(x1.dtype, x2.dtype)
     except TypeError as error:
         raise DTypeError(f"{x1.dtype} and {x2.dtype} have no common dtype") from error
-    x2 = x2 if isinstance(x2, DeviceNDArray) else array_of(common.type(x2))
     x1, x2 = (x if x.dtype == common else convert(x, common) for x in (x1, x2))
     return primitives.searchsorted(x1, x2, side=side, sorter=sorter)
+
+
+def _searched_for(value: Any, dtype: np.dtype[Any], side: str) -> tuple[np.generic, str]:
+    """A number in the dtype that it and an array promote to, and the side where a search puts it."""
+    if type(value) is int and dtype.kind not in "biu":
+        try:
+            value = float(value)
+        except OverflowError:
+            value = math.inf if value > 0 else -math.inf
+    if type(value) is not int or dtype.kind == "b":
+        with np.errstate(over="ignore"):
+            return np.result_type(dtype, value).type(value), side
+    least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    if least <= value <= most or side not in ("left", "right"):
+        return dtype.type(min(max(value, least), most)), side
+    return (dtype.type(least), "left") if value < least else (dtype.type(most), "right")

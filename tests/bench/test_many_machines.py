@@ -160,6 +160,7 @@ def test_a_killed_worker_loses_its_unfinished_cells_and_another_run_fills_them(d
     cluster.wait_for(3)
 
 
+@pytest.mark.thorough  # waits for seconds
 def test_a_worker_that_hangs_is_given_up_and_others_go_on(device, cluster, tmp_path):
     order = order_of(device, tmp_path, (*NAMES, "faulty"))
     hold(tmp_path, "c", "one")
@@ -209,6 +210,7 @@ def test_workers_of_another_version_are_refused(device, cluster, tmp_path, monke
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.thorough  # waits for seconds
 def test_a_lost_scheduler_leaves_what_is_measured(device, tmp_path):
     kept = []
     with cluster_of("a") as own:

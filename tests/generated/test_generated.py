@@ -45,7 +45,7 @@ def _in_short(names: tuple[str, ...]) -> object:
     return pytest.param(names, marks=[pytest.mark.thorough, pytest.mark.one_device])
 
 
-@pytest.mark.in_turn(8)
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize("names", [_in_short(names) for names in sorted(BY_DTYPES)], ids="-".join)
 def test_all_functions_of_these_dtypes(device: DeviceRecord, names: tuple[str, ...]) -> None:
     problems = run(device, BY_DTYPES[names], names)

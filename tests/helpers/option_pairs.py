@@ -9,8 +9,12 @@ import pytest
 
 
 def in_short(names, *short):
-    """Names for a test: all with `--thorough`, else only the ``short`` ones, since SciPy's own tests run with all."""
-    return [name if name in short else pytest.param(name, marks=pytest.mark.thorough) for name in names]
+    """Names for a test: all with `--thorough`, else only the ``short`` ones, since SciPy's own tests run with all.
+
+    Those come first, so that they meet the values of other parameters, and the others what is left.
+    """
+    others = [pytest.param(name, marks=pytest.mark.thorough) for name in names if name not in short]
+    return [*(name for name in names if name in short), *others]
 
 
 def options_of(**values):

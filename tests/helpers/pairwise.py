@@ -1,16 +1,16 @@
-"""Which combinations of parameters run: every pair of values of two parameters meets, not every triple.
+"""Which combinations of parameters run: every value, or pair of values of two parameters, meets, not every triple.
 
 Most faults need one or two particular values (Kuhn, Wallace, Gallo: Software Fault Interactions and Implications for
 Software Testing, IEEE Transactions on Software Engineering 30, 2004), and nearly all of a test's time is the
 compilation of its kernels. What they find is mostly wrong on all devices, so each device meets a share only of the
 values of a parameter that has many, or that is the only one; and tests marked with ``one_device``, whose subject comes
 before any driver, run on one device each. Of both, a device whose driver compiles slowly has a small part, of all other
-tests a sixteenth, and none of those marked ``one_device(fast=True)``, which compile a great deal. Tests marked with
-``each_value``, whose kernels are large, meet every value instead of every pair, and of these, as of the tests marked
-with ``in_turn``, each function has one in some, and its neighbours have others. With ``pytest --thorough`` every test
-meets every pair on every device, or every value where the driver compiles slowly or the mark is
-``each_value(thorough=True)``, those marked with ``one_device`` on one device or another (a slow one less often), and
-nobody takes turns; ``--all-combinations`` runs all there is.
+tests a sixteenth, and none of those marked ``one_device(fast=True)``, which compile a great deal. Tests that run on
+devices meet every value instead of every pair; of those marked with ``each_value``, whose kernels are large, as of
+those marked with ``in_turn``, each function has one in some, and its neighbours have others. With ``pytest --thorough``
+every test meets every pair on every device, or every value where the driver compiles slowly or the mark is
+``each_value(thorough=True)``, those marked with ``one_device`` on one device or another (on a slow one a sixth of
+them), and nobody takes turns; ``--all-combinations`` runs all there is.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from random import Random
 MANY = 4  # values of a parameter: if it has more, not every device meets all
 SLOW = 12  # a device whose driver compiles slowly has one of a parameter's values for so many of each other device
 SLOW_MARKED = 30  # and one of the tests marked ``one_device``
+SLOW_THOROUGH = 5  # which are so many for each of its own with ``--thorough``
 SLOW_OTHERS = 16  # and of the others, which run on every device, one in so many
 TURNS = 4  # tests marked ``each_value`` meet one in so many of what would cover their values, and neighbours others
 TARGETS = 3  # a test of all targets of offline compilers meets one in so many, and neighbours others
@@ -64,10 +65,11 @@ def _pairs(test: Values, few: set[str]) -> frozenset[tuple[object, ...]]:
     return frozenset((*both, *((value,) for value in test.items())))
 
 
-def on_others(items, slow: frozenset[int] = frozenset()) -> set[str]:
+def on_others(items, slow: frozenset[int] = frozenset(), *, thorough: bool = False) -> set[str]:
     """Ids of collected tests with the mark ``one_device`` that run on another device; which one depends on their names,
-    so that it is the same in each run and process. ``slow``: ids of devices that get few.
+    so that it is the same in each run and process. ``slow``: ids of devices that get few, or with ``thorough`` fewer.
     """
+    share = SLOW_THOROUGH if thorough else SLOW_MARKED
     same: dict[str, dict[tuple[int, ...], list]] = defaultdict(lambda: defaultdict(list))
     for item in items:
         if hasattr(item, "callspec") and "device" in item.callspec.params and item.get_closest_marker("one_device"):
@@ -76,10 +78,10 @@ def on_others(items, slow: frozenset[int] = frozenset()) -> set[str]:
     found = set()
     for function, groups in same.items():
         for place, group in enumerate(groups.values()):  # neighbours among the values run on different ones
-            least = 0 if group[0].get_closest_marker("one_device").kwargs.get("fast") else 1
-            weights = [least if id(item.callspec.params["device"]) in slow else SLOW_MARKED for item in group]
+            fast = group[0].get_closest_marker("one_device").kwargs.get("fast") and not thorough
+            weights = [int(not fast) if id(item.callspec.params["device"]) in slow else share for item in group]
             turns = [item for item, weight in zip(group, weights, strict=True) for _ in range(weight)] or group
-            turn = turns[(zlib.crc32(function.encode()) + place * SLOW_MARKED) % len(turns)]
+            turn = turns[(zlib.crc32(function.encode()) + place * share) % len(turns)]
             found |= {item.nodeid for item in group} - {turn.nodeid}
     return found
 
@@ -143,7 +145,7 @@ def _devices(items) -> set[int]:
 
 
 def left_out(items, slow: frozenset[int] = frozenset(), *, thorough: bool = False) -> set[str]:
-    """Ids of collected tests whose pairs of values other tests of the same function have, or another device.
+    """Ids of collected tests whose values, or pairs of them, other tests of the same function have, or another device.
 
     With ``thorough`` each device has all pairs of the other values (a slow one beside others: all values); tests marked
     with ``one_device`` have them on some device; each target of offline compilers has all tests; and tests marked with
@@ -153,7 +155,7 @@ def left_out(items, slow: frozenset[int] = frozenset(), *, thorough: bool = Fals
         slow = frozenset()
     long = {item.nodeid for item in items if item.get_closest_marker("thorough")}
     found = (
-        on_others(items)
+        on_others(items, slow, thorough=True)
         if thorough
         else long | on_others(items, slow) | on_fast_ones(items, slow) | of_other_tests(items)
     )
@@ -167,6 +169,8 @@ def left_out(items, slow: frozenset[int] = frozenset(), *, thorough: bool = Fals
         values = [{name: id(value) for name, value in item.callspec.params.items()} for item in group]
         mark = group[0].get_closest_marker("each_value")
         each_pair = mark is None or (thorough and not mark.kwargs.get("thorough"))
+        if not thorough and "device" in values[0]:
+            each_pair = False
         if thorough and device in slow:
             each_pair = False
         kept = chosen(values, slow, in_pairs=each_pair)

@@ -127,7 +127,7 @@ def test_of_nothing(device, form):
 
 
 @pytest.mark.one_device(fast=True)
-@pytest.mark.in_turn(3)
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_ends(device, form, name):
     numpys, ours = OPERATIONS[name]
@@ -150,6 +150,7 @@ LINES = {
 
 
 @pytest.mark.one_device(fast=True)
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", LINES)
 def test_lines(device, form, name):
     for shape in SHAPES:

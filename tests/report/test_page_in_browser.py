@@ -88,7 +88,7 @@ def test_the_file_is_small(path):
     assert path.stat().st_size < 500_000
 
 
-@pytest.mark.in_turn(2)
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
 def test_it_fits_its_window(browser, path, size, scheme, tmp_path):

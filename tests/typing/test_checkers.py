@@ -103,16 +103,19 @@ def test_the_program_that_is_accepted_runs(device, capsys):
     assert "<portagpu kernel axpy>" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_examples_and_programs_of_the_documents_are_accepted(complaints):
     others = [c for c in complaints if c.file.startswith(("example_", "page_"))]
     assert {c.code for c in others} >= set(UNTYPED)  # they were looked at
     assert not [c for c in others if c.code not in UNTYPED and c.text not in ALLOWED]
 
 
+@pytest.mark.thorough
 def test_every_name_is_known(complaints):
     assert not [c for c in complaints if c.file.startswith("names_")]
 
 
+@pytest.mark.thorough
 def test_mistakes_are_found(complaints):
     lines = (HERE / "wrong.py").read_text(encoding="utf-8").splitlines()
     wrong = {n for n, line in enumerate(lines, 1) if line.endswith("# wrong")}

@@ -7,7 +7,7 @@ import pytest
 from against_numpy import changed, same
 
 from portagpu import cuda
-from portagpu.errors import ArgumentTypeError, OutOfBoundsError, ShapeError
+from portagpu.errors import ArgumentTypeError, ArgumentValueError, OutOfBoundsError, ShapeError
 
 _RNG = np.random.default_rng(11)
 WHOLE = np.arange(24, dtype=np.float64).reshape(4, 6)
@@ -158,7 +158,7 @@ def test_refused(device):
     d = cuda.to_device(WHOLE)
     for call, error in (
         (lambda: np.pad(d, 1, "around"), ArgumentTypeError),
-        (lambda: np.pad(d, -1), ArgumentTypeError),
+        (lambda: np.pad(d, -1), ArgumentValueError),
         (lambda: np.pad(d, 1, "edge", stat_length=2), ArgumentTypeError),
         (lambda: np.delete(d, 7, axis=0), OutOfBoundsError),
         (lambda: np.insert(d, 7, 1.0, axis=0), OutOfBoundsError),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 _PROGRAM = """
 import threading, numpy as np
 from portagpu import cuda
@@ -29,6 +31,7 @@ print(failed)
 """
 
 
+@pytest.mark.thorough
 def test_four_threads_begin_at_once():
     for _ in range(3):
         done = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True, check=False)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from portagpu.dispatch.repeated import repeated
-from portagpu.errors import DTypeError, ShapeError
+from portagpu.errors import DTypeError, ShapeError, ShapeTypeError
 from portagpu.expressions.apply import apply
-from portagpu.expressions.reductions.functions import axes_in, finished, kinds_of
+from portagpu.expressions.reductions.functions import axis_in, finished, is_let_pass, kinds_of
 from portagpu.primitives.scans.operators import operator_of
 from portagpu.primitives.scans.scanning import scan
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
-from portagpu.ufuncs.operands import array_of
+from portagpu.ufuncs.operands import array_of, arrays_of
 
 
 def accumulate(
@@ -29,11 +29,9 @@ def accumulate(
     x = array_of(array)
     if ufunc.nin != 2 or ufunc.nout != 1:
         raise DTypeError(f"numpy.{ufunc.__name__} does not take two numbers and give one, and cannot accumulate")
-    if x.ndim == 0 and axis is not None:
-        raise ShapeError("an array without axes cannot be accumulated")
-    if axis is None:
+    if axis is None or is_let_pass(axis, x.ndim):
         x, axis = flat(x), 0
-    (number,) = axes_in(axis, x.ndim)
+    number = axis_in(axis, x.ndim)
     target = out[0] if isinstance(out, tuple) else out
     wanted = target.dtype if dtype is None and target is not None else dtype
     kind, output = kinds_of(ufunc, x.dtype, None if wanted is None else np.dtype(wanted))
@@ -65,35 +63,31 @@ def outer(ufunc: np.ufunc, a: Any, b: Any, **options: Any) -> DeviceNDArray:
 
 def differences(array: Any, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> DeviceNDArray:
     """`numpy.diff`: each element less the one before it, ``n`` times. Raises `ShapeError`."""
-    x = array_of(array)
+    x, *ends = arrays_of([array, *(end for end in (prepend, append) if end is not None)])
+    if not hasattr(n, "__index__"):
+        raise ShapeTypeError(f"differences are taken n times, not {n!r}")
     if n < 0:
         raise ShapeError(f"differences are taken n times, not {n}")
     if x.ndim == 0:
         raise ShapeError("an array without axes has no differences")
-    (number,) = axes_in(axis, x.ndim)
+    number = axis_in(axis, x.ndim)
     if n == 0:
         return x
-    x = _longer(x, number, prepend, append)
+    if ends:
+        before = [] if prepend is None else ends[:1]
+        x = _longer([*before, x, *ends[len(before) :]], x, number)
     ufunc = np.not_equal if x.dtype.kind == "b" else np.subtract
-    before = (slice(None),) * number
+    rows = (slice(None),) * number
     for _ in range(n):
         length = x.shape[number]
-        x = apply(ufunc, x._view((*before, slice(1, None))), x._view((*before, slice(0, max(length - 1, 0)))))
+        x = apply(ufunc, x._view((*rows, slice(1, None))), x._view((*rows, slice(0, max(length - 1, 0)))))
     return x
 
 
-def _longer(x: DeviceNDArray, axis: int, prepend: Any, append: Any) -> DeviceNDArray:
-    """An array with more elements at the ends of an axis."""
-    parts = [part if part is None else array_of(part) for part in (prepend, append)]
-    if parts == [None, None]:
-        return x
-    pieces = []
-    for part in (parts[0], x, parts[1]):
-        if part is None:
-            continue
-        if part.ndim == 0:
-            part = part.broadcast_to(tuple(1 if n == axis else extent for n, extent in enumerate(x.shape)))
-        pieces.append(part)
+def _longer(parts: list[DeviceNDArray], x: DeviceNDArray, axis: int) -> DeviceNDArray:
+    """Parts, one of which is ``x``, one behind the other along an axis; a number stands for one of each row."""
+    row = tuple(1 if n == axis else extent for n, extent in enumerate(x.shape))
+    pieces = [part if part.ndim else part.broadcast_to(row) for part in parts]
     dtype = np.result_type(*(piece.dtype for piece in pieces))
     length = sum(piece.shape[axis] for piece in pieces)
     shape = tuple(length if n == axis else extent for n, extent in enumerate(x.shape))

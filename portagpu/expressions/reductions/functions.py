@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import dtypes
-from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, PortaGPUError, ShapeError
+from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, PortaGPUError, ShapeError, ShapeTypeError
 from portagpu.expressions.apply import apply, put_off, store, taken
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion, operation
@@ -24,7 +24,7 @@ _BOOL, _PLACE = np.dtype(bool), np.dtype(np.int64)
 
 
 def axes_in(axis: Any, ndim: int) -> tuple[int, ...]:
-    """Axes, each once and not negative; None is all. Raises `ShapeError`."""
+    """Axes, each once and not negative; None is all. Raises `ShapeError`, `ShapeTypeError` for what is no integer."""
     if axis is None:
         return tuple(range(ndim))
     given = axis if isinstance(axis, tuple | list) else (axis,)
@@ -33,13 +33,25 @@ def axes_in(axis: Any, ndim: int) -> tuple[int, ...]:
         try:
             number = operator.index(each)
         except TypeError:
-            raise ShapeError(f"axis {each!r} is no integer", hint="axis= is None, an integer or a tuple") from None
+            raise ShapeTypeError(f"axis {each!r} is no integer", hint="axis= is None, an integer or a tuple") from None
         if not -ndim <= number < ndim:
             raise OutOfBoundsError(f"there is no axis {number} in an array with {ndim} axes")
         found.append(number % ndim)
     if len(set(found)) != len(found):
         raise ShapeError(f"axis {axis!r} names an axis twice")
     return tuple(found)
+
+
+def axis_in(axis: Any, ndim: int) -> int:
+    """One axis, not negative. Raises as `axes_in`."""
+    if axis is None or isinstance(axis, tuple | list):
+        raise ShapeTypeError(f"axis {axis!r} is no integer", hint="one axis is named")
+    return axes_in(axis, ndim)[0]
+
+
+def is_let_pass(axis: Any, ndim: int) -> bool:
+    """Whether an array has no axes, and NumPy reduces it along this one all the same: the first or the last."""
+    return ndim == 0 and hasattr(axis, "__index__") and axis in (0, -1)
 
 
 def reduce(
@@ -102,14 +114,14 @@ def _reduction(
         return _remembered(ufunc, dtype, ndim, tuple(axis), wanted)  # a list of axes
 
 
-@lru_cache(1024)
+@lru_cache(1024, typed=True)  # 1.0, which is no axis, is not taken for 1
 def _remembered(
     ufunc: np.ufunc, dtype: np.dtype[Any], ndim: int, axis: Any, wanted: np.dtype[Any] | None
 ) -> tuple[Reducer, tuple[int, ...], frozenset[int], np.dtype[Any]]:
     if ufunc.nin != 2 or ufunc.nout != 1:
         raise DTypeError(f"numpy.{ufunc.__name__} does not take two numbers and give one, and cannot reduce")
     kind, output = kinds_of(ufunc, dtype, wanted)
-    axes = axes_in(axis, ndim)
+    axes = () if is_let_pass(axis, ndim) else axes_in(axis, ndim)
     if len(axes) > 1 and not is_reorderable(ufunc.__name__):
         raise ShapeError(
             f"numpy.{ufunc.__name__} depends on the order of elements, so it reduces one axis", hint="pass axis=0"
@@ -202,7 +214,7 @@ def finished(
 def place(name: str, array: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> DeviceNDArray:
     """`numpy.argmax` and `numpy.argmin`: the first place of the largest or smallest element, or of NaN, as int64."""
     x = array_of(array)
-    axes = axes_in(None if axis is None else operator.index(axis), x.ndim)
+    axes = axes_in(None, x.ndim) if axis is None or is_let_pass(axis, x.ndim) else (axis_in(axis, x.ndim),)
     if _count(x, axes) == 0:
         raise ShapeError(f"numpy.{name} of no elements: the array has the shape {x.shape}")
     return finished(reduced(x, reducer_of(name, x.dtype, _PLACE), frozenset(axes)), x, axes, keepdims=keepdims, out=out)
@@ -211,7 +223,7 @@ def place(name: str, array: Any, axis: Any = None, out: Any = None, *, keepdims:
 def count_nonzero(array: Any, axis: Any = None, *, keepdims: bool = False) -> DeviceNDArray:
     """`numpy.count_nonzero`, as int64."""
     x = array_of(array)
-    axes = axes_in(axis, x.ndim)
+    axes = () if is_let_pass(axis, x.ndim) else axes_in(axis, x.ndim)
     if x.size == 0:
         found = filled(_left(x, axes), 0, _PLACE, x)
     else:

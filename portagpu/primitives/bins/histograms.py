@@ -83,7 +83,8 @@ def bincount(
 ) -> DeviceNDArray:
     """How often each whole number from 0 to the largest occurs, or the sum of its weights. See `numpy.bincount`.
 
-    The host waits for the largest. Raises `ShapeError` for numbers below 0 and arrays of several axes, `DTypeError`.
+    The host waits for the largest. Of no numbers there are counts also with weights, as NumPy has it. Raises
+    `ShapeError` for numbers below 0 and arrays of several axes, `DTypeError`.
     """
     with stream_for(x, stream):
         if x.ndim != 1:
@@ -103,7 +104,7 @@ def bincount(
         count = max(high + 1, minlength)
         zero = np.int32(0)
         bins = _Bins(count, kernels.place_itself, flat, zero, zero, zero, zero)
-        return _counted(flat, bins, None if weights is None else _flat(weights))
+        return _counted(flat, bins, None if weights is None or not flat.size else _flat(weights))
 
 
 def _bins_of(x: DeviceNDArray, bins: Any, limits: Any) -> tuple[_Bins, DeviceNDArray]:

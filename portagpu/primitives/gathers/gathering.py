@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.dispatch.repeated import repeated
-from portagpu.errors import ArgumentTypeError, OutOfBoundsError, ShapeError
+from portagpu.errors import ArgumentTypeError, OutOfBoundsError, ShapeTypeError, SubscriptTypeError
 from portagpu.primitives.flat import flat, new, uploaded
 from portagpu.primitives.gathers import gather_kernels as kernels
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -39,7 +39,7 @@ class Subscripts:
         if isinstance(values, Subscripts):
             return values
         if values.dtype.kind not in "iu":
-            raise ArgumentTypeError(
+            raise SubscriptTypeError(
                 f"subscripts are integers or bools, not {values.dtype}", hint="convert them: i.astype(np.int64)"
             )
         if isinstance(values, DeviceNDArray):
@@ -233,9 +233,9 @@ def _check(fault: DeviceNDArray) -> None:
 
 
 def normal_axis(axis: Any, ndim: int) -> int:
-    """An axis counted from the first. Raises `OutOfBoundsError`, `ShapeError` for what is no integer."""
+    """An axis counted from the first. Raises `OutOfBoundsError`, `ShapeTypeError` for what is no integer."""
     if isinstance(axis, bool) or not hasattr(axis, "__index__"):
-        raise ShapeError(f"an axis is an integer, not {axis!r}")
+        raise ShapeTypeError(f"an axis is an integer, not {axis!r}")
     at = axis.__index__()
     if not -ndim <= at < ndim:
         raise OutOfBoundsError(f"axis {at} is out of bounds for an array of {ndim} axes")

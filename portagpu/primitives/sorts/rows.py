@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, ShapeError
+from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError
 from portagpu.runtime.arrays.array import DeviceNDArray
 
 BITS = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
@@ -16,13 +16,13 @@ BITS = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32), 8
 
 
 def checked_axis(axis: Any, ndim: int) -> int:
-    """An axis, counted from 0. Raises `ShapeError`."""
-    if ndim == 0:
-        raise ShapeError("an array without axes has no order along one", hint="reshape it: x.reshape(1)")
+    """An axis, counted from 0. Raises `OutOfBoundsError`, and `ArgumentTypeError` for what is no integer."""
     try:
         at = operator.index(axis)
     except TypeError as error:
         raise ArgumentTypeError(f"axis= is an integer, not {axis!r}") from error
+    if ndim == 0:
+        raise OutOfBoundsError("an array without axes has no order along one", hint="reshape it: x.reshape(1)")
     if not -ndim <= at < ndim:
         raise OutOfBoundsError(f"axis {at} is not of an array with {ndim} axes")
     return at % ndim

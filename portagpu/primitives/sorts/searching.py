@@ -18,7 +18,7 @@ from portagpu.primitives.sorts.rows import as_bits, contiguous
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.kernel_source import launch
-from portagpu.ufuncs.operands import array_of
+from portagpu.ufuncs.operands import array_of, arrays_of
 
 _SMALL = 2**16  # elements of arrays whose launches take longer on the host than on the device
 
@@ -71,7 +71,7 @@ def searchsorted(
     """
     if side not in ("left", "right"):
         raise ArgumentTypeError(f"side= is 'left' or 'right', not {side!r}")
-    x1, x2 = array_of(x1), array_of(x2)
+    x1, x2 = arrays_of([x1, x2])
     if x1.ndim != 1:
         raise ShapeError(f"the sorted array has one axis, not {x1.ndim}", hint="search each row by itself")
     if x1.dtype != x2.dtype:
@@ -97,7 +97,7 @@ def _searched(x1: DeviceNDArray, x2: DeviceNDArray, side: str, sorter: Any, stre
 
 
 def _checked_sorter(sorter: Any, x1: DeviceNDArray) -> DeviceNDArray:
-    places = array_of(sorter)
+    places = array_of(sorter, x1.context)
     if places.shape != x1.shape:
         raise ShapeError(f"sorter= has shape {places.shape}, the array {x1.shape}")
     if places.dtype.kind not in "iu":

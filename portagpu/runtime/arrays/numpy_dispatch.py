@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError
+from portagpu.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    DTypeError,
+    MatrixShapeError,
+    OutOfBoundsError,
+    PortaGPUError,
+    ShapeError,
+    ShapeTypeError,
+)
 from portagpu.runtime.arrays import nearest
 from portagpu.runtime.arrays.facts import are_plain
 
@@ -41,6 +50,9 @@ CREATING = frozenset(
     "array asarray asanyarray ascontiguousarray asfortranarray zeros ones empty full arange eye identity tri".split()
 )
 """NumPy's functions that make arrays on the device of what is given as ``like=``."""
+
+CALLING = frozenset("apply_along_axis apply_over_axes piecewise pad array2string save savetxt savez".split())
+"""Functions that call a program's own, whose errors are the program's."""
 
 METHODS = frozenset({"transpose", "ravel", "reshape", "squeeze", "copy"})  # of device arrays, with NumPy's arguments
 
@@ -143,7 +155,21 @@ def dispatch_function(function: Any, args: Any, kwargs: Any) -> Any:
         return getattr(args[0], name)(*args[1:], **kwargs)
     if registered(name) is not None and not _keywords[name].issuperset(kwargs):
         args, kwargs = _by_position(function, args, kwargs)
-    return call(name, *args, **kwargs)
+    try:
+        return call(name, *args, **kwargs)
+    except (TypeError, ValueError, IndexError, ArithmeticError) as error:
+        if isinstance(error, PortaGPUError) or name in CALLING:
+            raise
+        raise _of_arguments(error)(f"numpy.{name}: {error}") from error
+
+
+def _of_arguments(error: Exception) -> type[PortaGPUError]:
+    """What Python's and NumPy's errors become that come of arguments which no function of ours looks at."""
+    if isinstance(error, np.linalg.LinAlgError):
+        return MatrixShapeError
+    if isinstance(error, IndexError):
+        return OutOfBoundsError
+    return ArgumentTypeError if isinstance(error, TypeError) else ArgumentValueError
 
 
 # functions that only make views, under the names of their methods
@@ -181,7 +207,8 @@ def _on_axes(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return a._seen(asked, lambda shadow: function(shadow, *args, **kwargs))
         except (ValueError, TypeError, IndexError) as error:
-            kind = OutOfBoundsError if isinstance(error, IndexError) else ShapeError  # NumPy's AxisError is both
+            kind: type[ShapeError] = ShapeTypeError if isinstance(error, TypeError) else ShapeError
+            kind = OutOfBoundsError if isinstance(error, IndexError) else kind  # NumPy's AxisError is both
             raise kind(f"numpy.{function.__name__} of an array of shape {a.shape}: {error}") from None
 
     return view

@@ -9,11 +9,12 @@ from typing import Any, cast
 import numpy as np
 
 from portagpu.errors import (
-    ArgumentTypeError,
     DTypeError,
     NotContiguousError,
     OutOfBoundsError,
     ShapeError,
+    ShapeTypeError,
+    SubscriptTypeError,
     did_you_mean,
 )
 from portagpu.runtime.arrays.layout import checked_dtype
@@ -51,7 +52,7 @@ def _basic(item: Any) -> Any:
     if not isinstance(item, bool):
         with contextlib.suppress(TypeError):
             return operator.index(item)
-    raise ArgumentTypeError(
+    raise SubscriptTypeError(
         f"device arrays take integers, slices and arrays as indices, not {type(item).__name__}",
         hint="convert it to an integer",
     )
@@ -72,7 +73,7 @@ def reshaped(shadow: Shadow, newshape: tuple[Any, ...], order: str) -> Shadow:
     try:
         return np.reshape(shadow, shape, order=numpy_order, copy=False)
     except TypeError as error:
-        raise ShapeError(f"a shape is made of integers, not {newshape!r}, and order is 'C', 'F' or 'A'") from error
+        raise ShapeTypeError(f"a shape is made of integers, not {newshape!r}, and order is 'C', 'F' or 'A'") from error
     except ValueError as error:
         size = np.prod([n for n in shape if n != -1], dtype=object)
         fits = shadow.size % size == 0 if -1 in shape and size else shadow.size == size
@@ -89,13 +90,15 @@ def transposed(shadow: Shadow, axes: tuple[Any, ...]) -> Shadow:
     try:
         return cast(Shadow, shadow.transpose(order))
     except TypeError as error:
-        raise ShapeError(f"axes are integers, not {axes!r}") from error
+        raise ShapeTypeError(f"axes are integers, not {axes!r}") from error
     except ValueError as error:
         raise _of_axes(error)(str(error)) from error  # NumPy's own text, which programs compare
 
 
 def _of_axes(error: Exception) -> type[ShapeError]:
     """What NumPy's error becomes: of an axis that is not there, which is one of values and one of indices, the same."""
+    if isinstance(error, TypeError):
+        return ShapeTypeError
     return OutOfBoundsError if isinstance(error, IndexError) else ShapeError
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, OutOfBoundsError, ShapeError
+from portagpu.errors import ArgumentTypeError, OutOfBoundsError, ShapeError, SubscriptTypeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.writing import as_source
 from portagpu.primitives.gathers.gathering import Subscripts, gather, normal_axis
@@ -92,10 +92,15 @@ def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> DeviceN
     single = hasattr(obj, "__index__")
     try:
         places = np.arange(extent)[obj] if isinstance(obj, slice) else np.asarray(obj)
-        places = np.flatnonzero(places) if places.dtype == bool else places.reshape(-1).astype(np.int64)
+        places = np.flatnonzero(places) if places.dtype == bool else places.reshape(-1)
+        if places.size and places.dtype.kind not in "iu":
+            raise SubscriptTypeError(f"places are integers, not {places.dtype}")
+        places = places.astype(np.int64)
         if places.size and (places.min() < -extent or places.max() > extent):
             raise IndexError(f"index is out of bounds for an axis of {extent} elements")
     except (IndexError, ValueError, TypeError) as error:
+        if isinstance(error, SubscriptTypeError):
+            raise
         raise OutOfBoundsError(f"nothing is inserted there in an array of shape {x.shape}: {error}") from None
     places = np.where(places < 0, places + extent, places)
     source = as_source(values, x.dtype, x.context)

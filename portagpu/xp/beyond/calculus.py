@@ -19,8 +19,14 @@ from portagpu.xp import creation, indexing, manipulation
 from portagpu.xp.conversion import along, array_of, arrays_of, context_of_any
 
 
+def _check_subtracts(x: DeviceNDArray) -> None:
+    if x.dtype.kind == "b":
+        raise DTypeError("bools have no differences in NumPy", hint="np.diff, or x.astype(np.int8)")
+
+
 def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DeviceNDArray:
     x = array_of(ary, context_of_any(to_end, to_begin)).ravel()
+    _check_subtracts(x)
     found = accumulations.differences(x)
     ends = [None if e is None else array_of(e, x.context).ravel() for e in (to_begin, to_end)]
     for end in ends:
@@ -58,6 +64,7 @@ def _along(x: DeviceNDArray, axis: int, ndim: int) -> DeviceNDArray:
 def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Second-order central differences, at the ends of first or second order. See `numpy.gradient` for the source."""
     x = array_of(f, context_of_any(*varargs))
+    _check_subtracts(x)
     axes = tuple(range(x.ndim)) if axis is None else functions.axes_in(axis, x.ndim)
     steps = list(varargs) if varargs else [1.0]
     if len(steps) == 1 and (np.ndim(steps[0]) == 0 or len(axes) == 1):
@@ -166,6 +173,8 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
     values, places, heights = arrays_of((x, xp, fp))
     if places.ndim != 1 or heights.shape != places.shape or not places.size:
         raise ShapeError(f"places of shape {places.shape} and heights of shape {heights.shape}: one axis, as many")
+    if places.dtype.kind == "c" or values.dtype.kind == "c":
+        raise DTypeError("complex places have no order", hint="np.interp(x.real, xp.real, fp)")
     kind = creation.default_float(places.context)
     values, places = values.astype(kind, copy=False), places.astype(kind, copy=False)
     heights = heights.astype(np.result_type(kind, np.complex64) if heights.dtype.kind == "c" else kind, copy=False)

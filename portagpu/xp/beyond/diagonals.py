@@ -14,6 +14,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.numpy_dispatch import call, register
 from portagpu.xp import creation, statistics
 from portagpu.xp.conversion import array_of
+from portagpu.xp.manipulation import whole_number
 
 _INDEX = np.dtype(np.int64)
 _FAR = 2**62  # beyond all diagonals
@@ -91,7 +92,7 @@ def _vander(x: Any, N: int | None = None, increasing: bool = False) -> DeviceNDA
     column = array_of(x)
     if column.ndim != 1:
         raise ShapeError(f"vander takes an array of one axis, not of {column.ndim}")
-    count = column.size if N is None else int(N)
+    count = column.size if N is None else whole_number(N, "N")
     kind = np.result_type(column.dtype, np.int64)
     if not count:
         return creation.empty((column.size, 0), dtype=kind, device=column.context.device)

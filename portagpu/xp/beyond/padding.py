@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, ArgumentValueError, ShapeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.writing import place
 from portagpu.primitives.gathers.gathering import Subscripts, gather
@@ -48,8 +48,10 @@ def _pairs(value: Any, ndim: int, what: str) -> list[tuple[Any, Any]]:
 def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> DeviceNDArray:
     x = array_of(array)
     widths = _pairs(pad_width, x.ndim, "pad_width")
-    if any(not hasattr(n, "__index__") or n < 0 for pair in widths for n in pair):
-        raise ArgumentTypeError(f"pad_width has whole numbers that are not negative, not {pad_width!r}")
+    if not all(hasattr(n, "__index__") for pair in widths for n in pair):
+        raise ArgumentTypeError(f"pad_width has whole numbers, not {pad_width!r}")
+    if any(n < 0 for pair in widths for n in pair):
+        raise ArgumentValueError(f"pad_width has numbers that are not negative, not {pad_width!r}")
     if callable(mode):
         return _by_function(x, widths, mode, options)
     if mode not in (*_REPEATING, *_STATISTICS, "constant", "linear_ramp", "empty"):

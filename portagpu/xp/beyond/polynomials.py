@@ -90,6 +90,8 @@ def _convolve(a: Any, v: Any, mode: str = "full") -> DeviceNDArray:
 
 
 def _correlate(a: Any, v: Any, mode: str = "valid") -> DeviceNDArray:
+    if not (np.ndim(a) and np.ndim(v)):
+        raise ShapeError("correlate takes arrays of one axis, no numbers", hint="np.convolve takes them")
     x, y = _of_one_axis(a, v)
     y = apply(np.conjugate, y) if y.dtype.kind == "c" else y
     if x.size >= y.size:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, ArgumentValueError, ShapeError
+from portagpu.errors import ArgumentTypeError, ArgumentValueError, OutOfBoundsError, ShapeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import functions
-from portagpu.expressions.writing import chosen
+from portagpu.expressions.writing import chosen, filled
 from portagpu.primitives.gathers.gathering import Subscripts, gather_along, normal_axis
 from portagpu.primitives.sorts.sorting import sort
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -81,11 +82,13 @@ def _quantile(
         raise ArgumentTypeError("complex numbers have no quantiles", hint="those of x.real and of x.imag")
     rows, shape = _rows(x, axis)
     given = np.asarray(q.copy_to_host() if isinstance(q, DeviceNDArray) else q)
+    if given.dtype.kind not in "biuf":
+        raise ArgumentTypeError(f"quantiles are numbers, not {q!r}")
     places = given.astype(np.float64)
     if not ((places >= 0) & (places <= 1)).all():
         raise ShapeError("quantiles are from 0 to 1, and percentiles from 0 to 100")
     if not rows.shape[-1]:
-        raise ShapeError("quantiles of no elements")
+        raise OutOfBoundsError("quantiles of no elements")
     if weights is not None:
         along, _ = _rows(weights_like(weights, x, axis), axis)
         found = weighted(rows, along, given.ravel(), without_nan=without_nan)
@@ -105,7 +108,7 @@ def _rows(x: DeviceNDArray, axis: Any) -> tuple[DeviceNDArray, tuple[int, ...]]:
         raise ShapeError(f"axis {axis!r} names an axis twice")
     kept = [n for n in range(x.ndim) if n not in gone]
     moved = x.transpose((*kept, *sorted(gone)))
-    if len(gone) > 1:
+    if len(gone) != 1:
         moved = moved.copy().reshape(*(x.shape[n] for n in kept), -1)
     return moved, tuple(1 if n in gone else extent for n, extent in enumerate(x.shape))
 
@@ -174,8 +177,22 @@ def _percentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
     return _quantile(a, share, *args, **options)
 
 
-def _median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    return _quantile(a, 0.5, axis, out, keepdims=keepdims)
+def _median(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+    *,
+    without_nan: bool = False,
+) -> Any:
+    """The middle element, or the mean of two; NaN of no elements, as `numpy.mean` has it."""
+    x = array_of(a)
+    rows, shape = _rows(x, axis)
+    if rows.shape[-1]:
+        return _quantile(x, 0.5, axis, out, keepdims=keepdims, without_nan=without_nan)
+    kind = x.dtype if x.dtype.kind in "fc" else creation.default_float(x.context)
+    return into(filled(shape if keepdims else rows.shape[:-1], math.nan, kind, x.context), out)
 
 
 def _without_nan(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -185,14 +202,10 @@ def _without_nan(function: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-def _nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    return _quantile(a, 0.5, axis, out, keepdims=keepdims, without_nan=True)
-
-
 _OPTIONS = frozenset({"axis", "out", "overwrite_input", "method", "keepdims", "weights"})
 register("quantile", _quantile, _OPTIONS)
 register("percentile", _percentile, _OPTIONS)
 register("median", _median, _OPTIONS - {"method", "weights"})
 register("nanquantile", _without_nan(_quantile), _OPTIONS)
 register("nanpercentile", _without_nan(_percentile), _OPTIONS)
-register("nanmedian", _nanmedian, _OPTIONS - {"method", "weights"})
+register("nanmedian", _without_nan(_median), _OPTIONS - {"method", "weights"})

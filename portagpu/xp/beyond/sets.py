@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from portagpu import primitives
+from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.expressions.apply import apply
+from portagpu.expressions.reductions import functions
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.numpy_dispatch import register
 from portagpu.xp import indexing, manipulation, sets
@@ -25,6 +27,8 @@ def _union(ar1: Any, ar2: Any) -> DeviceNDArray:
 
 def _within(ar1: Any, ar2: Any, assume_unique: bool, *, invert: bool) -> DeviceNDArray:
     first, second = _flat(ar1, ar2)
+    if not invert:
+        first = first.astype(np.result_type(first.dtype, second.dtype), copy=False)
     own = first if assume_unique else primitives.unique(first).values
     found: DeviceNDArray = own[sets.isin(own, second, invert=invert)]
     return found
@@ -32,7 +36,9 @@ def _within(ar1: Any, ar2: Any, assume_unique: bool, *, invert: bool) -> DeviceN
 
 def _intersection(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     if return_indices:
-        first, second = (primitives.unique(x, indices=True) for x in _flat(ar1, ar2))
+        arrays = _flat(ar1, ar2)
+        kind = np.result_type(*(x.dtype for x in arrays))
+        first, second = (primitives.unique(x.astype(kind, copy=False), indices=True) for x in arrays)
         assert first.indices is not None and second.indices is not None
         both = sets.isin(first.values, second.values), sets.isin(second.values, first.values)
         return first.values[both[0]], first.indices[both[0]], second.indices[both[1]]
@@ -59,7 +65,8 @@ def _lexsort(keys: Any, axis: int = -1) -> DeviceNDArray:
             continue
         order = primitives.argsort(indexing.take_along_axis(along, found, axis=axis), axis=axis)
         found = indexing.take_along_axis(found, order, axis=axis)
-    assert found is not None
+    if found is None:
+        raise ArgumentTypeError("lexsort takes one key at least")
     return found
 
 
@@ -67,10 +74,21 @@ def _digitize(x: Any, bins: Any, right: bool = False) -> DeviceNDArray:
     """Numbers of the bins, whose edges rise or fall: which, is read from the device."""
     values, edges = _flat_but_shaped(x, bins)
     side = "left" if right else "right"
-    if edges.size > 1 and bool(apply(np.less, edges[-1:], edges[:1]).item()):
+    ways = _ways(edges) if edges.ndim == 1 and edges.size > 1 else 0
+    if ways == 3:
+        raise ShapeError("the edges of bins neither rise nor fall", hint="sort them")
+    if ways == 2:
         found = primitives.searchsorted(edges._view(slice(None, None, -1)).copy(), values, side=side)
         return apply(np.subtract, edges.size, found)
     return primitives.searchsorted(edges, values, side=side)
+
+
+def _ways(edges: DeviceNDArray) -> int:
+    """1 where an edge is larger than the one before it, 2 where one is smaller, and the sum of both."""
+    before, behind = edges._view(slice(None, -1)), edges._view(slice(1, None))
+    larger = apply(np.less, before, behind)
+    smaller = apply(np.multiply, apply(np.less, behind, before).astype(np.uint8), 2)
+    return int(functions.reduce(np.bitwise_or, apply(np.bitwise_or, larger, smaller), None).item())
 
 
 def _flat_but_shaped(x: Any, bins: Any) -> tuple[DeviceNDArray, DeviceNDArray]:

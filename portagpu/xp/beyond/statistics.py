@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ShapeError
+from portagpu.errors import ShapeError, ZeroWeightsError
 from portagpu.expressions.apply import apply
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.layout import checked_dtype
@@ -29,6 +29,8 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
         if x.dtype.kind in "fc":
             kind = np.result_type(x.dtype, w.dtype)
         total = statistics.sum(w, axis=axis, dtype=kind, keepdims=keepdims)
+        if (apply(np.equal, total, 0)).any():
+            raise ZeroWeightsError("the sum of the weights is 0", hint="np.sum(x * weights) is without a quotient")
         sums = statistics.sum(apply(np.multiply, x, w), axis=axis, dtype=kind, keepdims=keepdims)
         found = apply(np.divide, sums, total)
     return (found, total) if returned else found

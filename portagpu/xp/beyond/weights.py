@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import cuda
-from portagpu.errors import ArgumentValueError, ShapeError
+from portagpu.errors import ArgumentValueError, ShapeError, ShapeTypeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import accumulations, functions
 from portagpu.expressions.writing import chosen
@@ -33,7 +33,12 @@ def weights_like(weights: Any, x: DeviceNDArray, axis: Any) -> DeviceNDArray:
         return given
     axes = () if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     places = [normal_axis(n, x.ndim) for n in axes]
-    if not places or given.shape != tuple(x.shape[n] for n in places):
+    if not places:
+        raise ShapeTypeError(
+            f"weights of shape {given.shape} are not those of an array of shape {x.shape}",
+            hint="name the axes that they are along: axis=",
+        )
+    if given.shape != tuple(x.shape[n] for n in places):
         raise ShapeError(
             f"weights of shape {given.shape} are not those of an array of shape {x.shape}",
             hint="give weights of its shape, or of its extents along axis=",

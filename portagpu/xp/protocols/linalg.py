@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ShapeError, UnknownOptionError
+from portagpu.errors import MatrixShapeError, ShapeError, UnknownOptionError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import chosen
@@ -126,7 +126,7 @@ def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, ax
 
 
 def _moved(x: DeviceNDArray, source: int, target: int) -> DeviceNDArray:
-    (first,), (last,) = functions.axes_in(source, x.ndim), functions.axes_in(target, x.ndim)
+    first, last = functions.axis_in(source, x.ndim), functions.axis_in(target, x.ndim)
     rest = [a for a in range(x.ndim) if a != first]
     rest.insert(last, first)
     return x.transpose(rest)
@@ -159,6 +159,11 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     With an ``rcond`` by singular values, of which those below it, beside the largest, count as 0.
     """
     matrix, sides = alike(matrices_of(a), b)
+    if matrix.ndim != 2 or sides.ndim not in (1, 2) or matrix.shape[0] != sides.shape[0]:
+        raise MatrixShapeError(
+            f"numpy.linalg.lstsq of arrays of shapes {matrix.shape} and {sides.shape}",
+            hint="one matrix, and as many elements or rows as it has; portagpu.linalg.lstsq takes batches",
+        )
     if rcond not in (None, -1):
         u, values, vh = linalg.svd(matrix, full_matrices=False)
         counts = apply(np.greater, values, apply(np.multiply, rcond, values[:1]))
@@ -175,8 +180,10 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
         return x, residuals.reshape(residuals.shape or (1,)), rank, values
     x = lstsq(matrix, sides)
     apart = apply(np.absolute, apply(np.subtract, sides, matmul(matrix, x)))
-    residuals = functions.reduce(np.add, apply(np.square, apart), 0)
-    return x, residuals.reshape(residuals.shape or (1,)), linalg.matrix_rank(matrix), linalg.svdvals(matrix)
+    residuals = functions.reduce(np.add, apply(np.square, apart), 0).reshape(-1)
+    if matrix.shape[0] <= matrix.shape[1]:
+        residuals = residuals[:0]
+    return x, residuals, linalg.matrix_rank(matrix), linalg.svdvals(matrix)
 
 
 def _cond(x: Any, p: Any = None) -> DeviceNDArray:
@@ -193,7 +200,7 @@ def _tensorinv(a: Any, ind: int = 2) -> DeviceNDArray:
         raise ShapeError(f"ind={ind} of an array with {x.ndim} axes", hint="from 1 on")
     first, rest = x.shape[:ind], x.shape[ind:]
     if math.prod(first) != math.prod(rest):
-        raise ShapeError(f"axes of extents {first} and {rest} are not those of a square matrix")
+        raise MatrixShapeError(f"axes of extents {first} and {rest} are not those of a square matrix")
     found: DeviceNDArray = linalg.inv(reshaped(x, (math.prod(first), math.prod(rest)))).reshape((*rest, *first))
     return found
 
@@ -205,7 +212,7 @@ def _tensorsolve(a: Any, b: Any, axes: Any = None) -> DeviceNDArray:
         matrix = matrix.transpose((*(n for n in range(matrix.ndim) if n not in gone), *gone))
     rest = matrix.shape[right.ndim :]
     if math.prod(rest) ** 2 != matrix.size or right.size != math.prod(rest):
-        raise ShapeError(f"no square system: {matrix.shape} and {right.shape}")
+        raise MatrixShapeError(f"no square system: {matrix.shape} and {right.shape}")
     square = reshaped(matrix, (right.size, right.size))
     found: DeviceNDArray = linalg.solve(square, reshaped(right, (right.size,))).reshape(rest)
     return found

@@ -58,15 +58,20 @@ register("zeros_like", _like(0), _OF_LIKE)
 register("ones_like", _like(1), _OF_LIKE)
 register("full_like", lambda a, fill_value, *rest, **options: _like(None)(a, fill_value, *rest, **options), _OF_LIKE)
 register("astype", astype, _words("copy device"))
-register("tril", lambda m, k=0: creation.tril(m, k=k), _words("k"))
-register("triu", lambda m, k=0: creation.triu(m, k=k), _words("k"))
+register("tril", lambda m, k=0: creation.tril(_matrix(m), k=k), _words("k"))
+register("triu", lambda m, k=0: creation.triu(_matrix(m), k=k), _words("k"))
+
+
+def _matrix(m: DeviceNDArray) -> DeviceNDArray:
+    """A vector as NumPy has it: each row of a square matrix."""
+    return m.broadcast_to((m.size, m.size)) if m.ndim == 1 else m
 
 
 def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[DeviceNDArray, ...]:
     arrays = arrays_of(xi)
     flat = [x.ravel() for x in arrays]
     if not sparse:
-        return tuple(creation.meshgrid(*flat, indexing=indexing))
+        return creation.meshgrid(*flat, indexing=indexing)
     order = list(range(len(flat)))
     if indexing == "xy" and len(flat) > 1:
         order[:2] = [1, 0]
@@ -135,7 +140,7 @@ register("append", lambda arr, values, axis=None: _concatenate((arr, values), ax
 register("unstack", lambda x, /, *, axis=0: manipulation.unstack(x, axis=axis), _words("axis"))
 register(
     "broadcast_arrays",
-    lambda *args, subok=False: tuple(manipulation.broadcast_arrays(*arrays_of(args))),
+    lambda *args, subok=False: manipulation.broadcast_arrays(*args),
     _words("subok"),
 )
 register("flip", lambda m, axis=None: manipulation.flip(m, axis=axis), _words("axis"))
@@ -150,20 +155,22 @@ def _array_split(ary: DeviceNDArray, indices_or_sections: Any, axis: int = 0) ->
     at = normal_axis(axis, ary.ndim)
     extent = ary.shape[at]
     if hasattr(indices_or_sections, "__index__"):
-        count = int(indices_or_sections)
+        count = indices_or_sections.__index__()
         if count < 1:
             raise ShapeError(f"an array is not split into {count} parts")
         longer, rest = divmod(extent, count)
         ends = np.cumsum([longer + (n < rest) for n in range(count)]).tolist()[:-1]
     else:
-        ends = [int(n) for n in indices_or_sections]
+        ends = manipulation.whole_numbers(indices_or_sections, "places of splits")
     borders = zip([0, *ends], [*ends, None], strict=True)
     return [ary[(slice(None),) * at + (slice(begin, end),)] for begin, end in borders]
 
 
 def _split(ary: DeviceNDArray, indices_or_sections: Any, axis: int = 0) -> list[DeviceNDArray]:
-    if hasattr(indices_or_sections, "__index__") and ary.shape[normal_axis(axis, ary.ndim)] % int(indices_or_sections):
-        raise ShapeError(f"axis {axis} of an array of shape {ary.shape} has no {indices_or_sections} equal parts")
+    if hasattr(indices_or_sections, "__index__"):
+        count = indices_or_sections.__index__()
+        if count > 0 and ary.shape[normal_axis(axis, ary.ndim)] % count:
+            raise ShapeError(f"axis {axis} of an array of shape {ary.shape} has no {count} equal parts")
     return _array_split(ary, indices_or_sections, axis)
 
 
@@ -197,13 +204,13 @@ register("argwhere", searching.argwhere, frozenset())
 
 
 def _extract(condition: Any, arr: DeviceNDArray) -> DeviceNDArray:
-    mask = array_of(condition, arr.context).ravel()
-    found: DeviceNDArray = arr.ravel()[mask if mask.dtype == np.bool_ else apply(np.not_equal, mask, 0)]
-    return found
+    return indexing.take(arr.ravel(), flatnonzero(array_of(condition, arr.context)), axis=0)
 
 
 def _compress(condition: Any, a: DeviceNDArray, axis: int | None = None, out: Any = None) -> Any:
     mask = array_of(condition, a.context)
+    if mask.ndim != 1:
+        raise ShapeError(f"the condition of compress has one axis, not {mask.ndim}", hint="condition.ravel()")
     x, at = (a.ravel(), 0) if axis is None else (a, normal_axis(axis, a.ndim))
     chosen = flatnonzero(mask)
     return _into(indexing.take(x, chosen, axis=at), out)
@@ -215,6 +222,8 @@ register("compress", _compress, _words("axis out"))
 
 def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
     x = a if isinstance(a, DeviceNDArray) else array_of(a, indices.context)
+    if getattr(indices, "dtype", None) == np.bool_:
+        indices = indices.astype(np.int64)
     return indexing.take(x, indices, axis=axis, out=out, mode=mode)
 
 
@@ -246,6 +255,7 @@ register("clip", _clip, _words("a_min a_max min max out"))
 
 
 def _round(a: DeviceNDArray, decimals: int = 0, out: Any = None) -> Any:
+    decimals = manipulation.whole_number(decimals, "decimals")
     if a.dtype.kind in "iub" and decimals >= 0:
         return _into(a.copy() if a.dtype.kind != "b" else a.astype(np.float16), out)
     if not decimals:

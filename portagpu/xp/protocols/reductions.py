@@ -148,9 +148,9 @@ def _cumulative_of_standard(ufunc: np.ufunc) -> Any:
         x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
     ) -> Any:
         array = array_of(x)
-        if axis is None and array.ndim != 1:
+        if axis is None and array.ndim > 1:
             raise ShapeError(f"an array with {array.ndim} axes is accumulated along one", hint="pass axis=")
-        found = accumulations.accumulate(ufunc, array, axis or 0, dtype, initial=include_initial)
+        found = accumulations.accumulate(ufunc, array, 0 if axis is None else axis, dtype, initial=include_initial)
         if out is None:
             return found
         out[...] = found

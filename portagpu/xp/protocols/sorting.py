@@ -18,7 +18,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.numpy_dispatch import register
 from portagpu.ufuncs.operands import array_of
 from portagpu.xp.indexing import take
-from portagpu.xp.manipulation import concat, moveaxis
+from portagpu.xp.manipulation import concat, moveaxis, whole_numbers
 from portagpu.xp.sets import isin
 from portagpu.xp.sorting import searchsorted
 
@@ -52,7 +52,7 @@ def _argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
 ) -> DeviceNDArray:
     _checked(kind, order, stable, descending)
-    array, at = _flat_if_none(a, axis)
+    array, at = _flat_if_none(a, None if not np.ndim(a) and axis in (0, -1) else axis)  # which NumPy lets pass
     return primitives.argsort(array, axis=at, descending=bool(descending))
 
 
@@ -81,13 +81,31 @@ def _parted(a: Any, kth: Any, axis: Any, kind: Any, order: Any) -> tuple[DeviceN
 
 def _check_kth(kth: Any, array: DeviceNDArray, axis: int) -> None:
     extent = array.shape[axis] if array.ndim else 0
-    for place in np.atleast_1d(kth):
+    for place in whole_numbers(kth, "places"):
+        if not array.size:
+            continue
         if not -extent <= place < extent:
             raise ShapeError(f"kth={place} is not among {extent} elements")
 
 
 def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> DeviceNDArray:
+    dtype = getattr(a, "dtype", None)
+    if type(v) in (int, float) and dtype is not None and dtype.kind == "f" and dtype.itemsize < 8:
+        v = _beside(v, dtype, side)
     return searchsorted(a, v, side=side, sorter=sorter)
+
+
+def _beside(value: float, dtype: np.dtype[Any], side: str) -> Any:
+    """The number of fewer bits that stands where a number of Python's does, which NumPy compares in float64."""
+    try:
+        wanted = np.float64(value)
+    except OverflowError:
+        wanted = np.float64(np.inf if value > 0 else -np.inf)
+    with np.errstate(over="ignore"):
+        near = dtype.type(wanted)
+    if side == "left":
+        return np.nextafter(near, dtype.type(np.inf)) if near < wanted else near
+    return np.nextafter(near, dtype.type(-np.inf)) if near > wanted else near
 
 
 def _unique(
@@ -163,7 +181,8 @@ register(
 def _isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
 ) -> DeviceNDArray:
-    return isin(element, test_elements, invert=invert)
+    first, second = (np.asarray(x) if type(x) in (float, complex) else x for x in (element, test_elements))
+    return isin(first, second, invert=invert)
 
 
 register("isin", _isin, frozenset({"assume_unique", "invert", "kind"}))

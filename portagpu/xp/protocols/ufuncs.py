@@ -113,7 +113,7 @@ def _array_namespace(array: Any, api_version: str | None) -> Any:
     return namespace
 
 
-_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")  # each has all functions of those before
+_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")  # each has all functions of those before
 
 
 def _to_device(array: DeviceNDArray, device: Any, stream: Any) -> DeviceNDArray:

@@ -58,7 +58,7 @@ def check(m, n, dtype, order, stream, batch=(), solved=True):
 
 
 @pytest.mark.one_device(fast=True)
-@pytest.mark.each_value
+@pytest.mark.each_value(thorough=True)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_factors(device, memory, stream, dtype, order, share):
@@ -70,8 +70,8 @@ def test_factors(device, memory, stream, dtype, order, share):
 @pytest.mark.one_device(fast=True)
 @pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
-def test_batches(device, memory, stream, dtype):
-    for n, count in [(1, 3), (7, 40), (16, 9), (33, 5), (64, 3), (150, 2)]:
+def test_batches(device, memory, stream, dtype, share):
+    for n, count in share([(1, 3), (7, 40), (16, 9), (33, 5), (64, 3), (150, 2)], dtype != "float32"):
         check(n, n, dtype, "C", stream, (count,))
     check(12, 9, dtype, "F", stream, (3,))
 

@@ -96,6 +96,7 @@ def test_halves(device, name):
             assert (abs(found.copy_to_host().astype(np.float64) - wanted) <= eps * (abs(x) * 1.5 + abs(y))).all()
 
 
+@pytest.mark.thorough
 def test_results_of_the_tuner_count(device, tmp_path, monkeypatch):
     """Both families are tunables: trials are right, and calls get the winner, also other routines of the family."""
     monkeypatch.setenv("PORTAGPU_DATA_DIR", str(tmp_path))

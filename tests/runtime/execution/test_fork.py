@@ -11,7 +11,7 @@ import pytest
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
 
 _PARENT = """
-import os, signal, sys, threading
+import gc, os, signal, sys, threading, weakref
 import numpy as np
 from portagpu import cuda, errors
 from portagpu.device import working_devices
@@ -53,7 +53,7 @@ def fork(child):
 """
 _USED = """
 cuda.select_device(int(sys.argv[1]))
-array = cuda.to_device(np.zeros(4, np.float32))
+array, spare = cuda.to_device(np.zeros(4, np.float32)), cuda.to_device(np.zeros(4, np.float32))
 stream, event = cuda.stream(), cuda.event()
 increment[1, 4, stream](array)
 host = array.copy_to_host(stream=stream)
@@ -61,7 +61,7 @@ event.record(stream)
 cuda.synchronize()
 
 def child():
-    global array, stream, event
+    global array, stream, event, spare
     for call in (
         lambda: increment[1, 4](np.zeros(4, np.float32)),
         lambda: increment[1, 4](array),
@@ -79,9 +79,12 @@ def child():
     ):
         refused(call)
     array.close()
-    del array, stream, event
+    kept = weakref.ref(spare)
+    del array, stream, event, spare
+    assert kept() is not None and gc.get_freeze_count()  # nobody ends what is the parent's
 
 held, done = threading.Event(), threading.Event()
+gc.freeze()  # before forks, as Python's manual advises
 
 def hold_locks():  # as a thread that compiles or enqueues at the moment of the fork
     context = array.context
