@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from portagpu import linalg
-from portagpu.errors import ArgumentTypeError, OutOfBoundsError, ShapeError
+from portagpu.errors import ArgumentTypeError, MatrixShapeError, OutOfBoundsError, ShapeError
 from portagpu.expressions.apply import apply, apply_into
 from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import filled
 from portagpu.primitives.gathers.sequences import band
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.ufuncs.operands import arrays_of
 from portagpu.xp.conversion import array_of
 from portagpu.xp.decompositions import (
     cholesky,
@@ -108,6 +109,7 @@ def solve(x1: Any, x2: Any, /) -> DeviceNDArray:
 
     Elements are not finite where a matrix is singular. Raises `ShapeError`, `DTypeError`.
     """
+    x1, x2 = arrays_of((x1, x2))
     matrices, sides = alike(matrices_of(x1, square=True), floating_of(x2))
     found: DeviceNDArray = linalg.solve(matrices, sides)
     return found
@@ -130,7 +132,7 @@ def matrix_power(x: Any, n: int, /) -> DeviceNDArray:
     """Whole powers of square matrices; negative ones are those of the inverses. Raises `ShapeError`."""
     array = array_of(x)
     if array.ndim < 2 or array.shape[-1] != array.shape[-2]:
-        raise ShapeError(f"matrix_power takes square matrices, not an array of shape {array.shape}")
+        raise MatrixShapeError(f"matrix_power takes square matrices, not an array of shape {array.shape}")
     try:
         count = operator.index(n)
     except TypeError:

@@ -40,6 +40,7 @@ _OF_ONE = {
     "like": lambda x: [xp.zeros_like(x), xp.full_like(x, 2), xp.empty_like(x), xp.asarray(x), xp.astype(x, xp.int32)],
     "lists": lambda x: [xp.asarray([x[:1], x[1:2]]), xp.asarray(([x], [x]), dtype=xp.int32)],
     "reduced": lambda x: [xp.sum(x), xp.sum(x[:0]), xp.argmax(x), xp.any(x), xp.unique_values(x), *xp.nonzero(x)],
+    "solved": lambda x: [xp.linalg.solve(np.diag(_HOST), x), xp.linalg.solve(x * np.eye(3, dtype=np.float32), _HOST)],
     "subscripts": lambda x: [x[_PLACES], x[_HOST > 1], x[1:]],
 }
 
