@@ -40,9 +40,10 @@ def apply(ufunc: np.ufunc, *values: Any) -> DeviceNDArray:
     if applied is not None:
         try:
             operands = values if applied.dtypes is None else typed(values, applied.dtypes)
-            return put_off(_node(applied, operands))
         except OverflowError:
             pass
+        else:
+            return put_off(_node(applied, operands))
     operands, kinds, shape, context = taken(values)
     function = operation_of(ufunc, *kinds)
     try:
