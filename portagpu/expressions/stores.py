@@ -32,6 +32,7 @@ def write(node: Node, target: DeviceNDArray, value: DeviceNDArray | None = None)
         if not target.align and not _reads_elsewhere(node, target):
             evaluate(node, into=target)
             return
+        node.applied = None  # what is kept beside it is written to arrays that lie like the target, not like this one
         made = device_array(target.shape, target.dtype, context=context)
         evaluate(node, into=made)
         copy_strided(made, target, current_stream(context))

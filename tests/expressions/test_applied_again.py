@@ -116,6 +116,33 @@ def test_arrays_that_are_closed_or_read_only(device):
         y += x
 
 
+RECORDS = np.dtype([("small", np.uint8), ("x", np.float32)])
+TARGETS = [lambda x: x[1:9], lambda x: x[1:9][::-1], lambda x: x[2:18:2]]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_into_arrays_that_overlap_operands_first_and_then_not(device, target):
+    """What was computed to other memory, since the operand is there, too, says nothing of launches that write there."""
+    host = np.arange(20, dtype=np.float32)
+    for apart in (False, False, False, True, True):
+        x, wanted = host.copy(), host.copy()
+        mine = cuda.to_device(x)
+        operand = cuda.to_device(x) if apart else mine
+        np.add(x[:8], 3, out=target(wanted))
+        np.add(operand[:8], 3, out=target(mine))
+        same(mine.copy_to_host(), wanted)
+
+
+def test_into_fields_of_records(device):
+    values = VALUES.reshape(-1)[:10].astype(np.float32)
+    for n in range(5):
+        records = cuda.to_device(np.zeros(10, RECORDS))
+        np.add(cuda.to_device(values), n, out=records["x"])
+        found = records.copy_to_host()
+        same(found["x"], values + np.float32(n))
+        assert not found["small"].any()
+
+
 def test_other_streams(device):
     """Operands bound to streams, current streams, and results that are read in another."""
     x, y = (cuda.to_device(VALUES.astype(np.float32)) for _ in range(2))

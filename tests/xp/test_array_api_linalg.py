@@ -242,6 +242,20 @@ def test_numpys_names(device):
 
 
 @pytest.mark.one_device
+@pytest.mark.parametrize("shape", [(6, 3), (3, 3), (2, 3)])
+def test_least_squares_of_columns_that_depend_on_others(device, shape):
+    """The shortest solution, as NumPy's, and no residuals."""
+    a = np.asarray(_random(shape, "float64"))
+    a[:, 2] = a[:, 0] - a[:, 1]
+    a[1] = a[0]
+    for matrix in (a, np.zeros_like(a)):
+        for rcond in (None, -1, 0.1):
+            found = [_host(x) for x in np.linalg.lstsq(*(cuda.to_device(x) for x in (matrix, a[:, 0])), rcond)]
+            for mine, wanted in zip(found, np.linalg.lstsq(matrix, a[:, 0], rcond), strict=True):
+                np.testing.assert_allclose(mine, wanted, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.one_device
 def test_cholesky_and_qr(device):
     a = _random((2, 5, 5), "complex64")
     positive = a @ _adjoint(a) + 5 * np.eye(5, dtype=np.complex64)

@@ -12,7 +12,6 @@ from portagpu.errors import MatrixShapeError, ShapeError, UnknownOptionError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import chosen
-from portagpu.linalg import lstsq
 from portagpu.linalg import qr as qr_factors
 from portagpu.linalg.eigenvalues import eigen_as_numpy
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -154,9 +153,9 @@ def _matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any 
 
 
 def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
-    """Solutions by QR factors, and what NumPy returns beside them: residuals, the rank, singular values.
+    """Solutions by singular values, the shortest ones, and what NumPy returns beside: residuals, rank, singular values.
 
-    With an ``rcond`` by singular values, of which those below it, beside the largest, count as 0.
+    Values below ``rcond`` times the largest count as 0: without one, below the precision times the larger extent.
     """
     matrix, sides = alike(matrices_of(a), b)
     if matrix.ndim != 2 or sides.ndim not in (1, 2) or matrix.shape[0] != sides.shape[0]:
@@ -164,26 +163,19 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
             f"numpy.linalg.lstsq of arrays of shapes {matrix.shape} and {sides.shape}",
             hint="one matrix, and as many elements or rows as it has; portagpu.linalg.lstsq takes batches",
         )
-    if rcond not in (None, -1):
-        u, values, vh = linalg.svd(matrix, full_matrices=False)
-        counts = apply(np.greater, values, apply(np.multiply, rcond, values[:1]))
-        inverse = chosen(counts, apply(np.reciprocal, chosen(counts, values, 1)), 0)
-        parts = matmul(apply(np.conjugate, u.T), sides)
-        x = matmul(
-            apply(np.conjugate, vh.T), apply(np.multiply, inverse if sides.ndim == 1 else inverse[:, None], parts)
-        )
-        rank = functions.count_nonzero(counts)
-        apart = apply(np.absolute, apply(np.subtract, sides, matmul(matrix, x)))
-        residuals = functions.reduce(np.add, apply(np.square, apart), 0)
-        if matrix.shape[0] <= matrix.shape[1] or int(rank) < matrix.shape[1]:
-            return x, residuals.reshape(-1)[:0], rank, values
-        return x, residuals.reshape(residuals.shape or (1,)), rank, values
-    x = lstsq(matrix, sides)
+    if rcond is None or rcond < 0:
+        rcond = float(np.finfo(matrix.dtype).eps) * (max(matrix.shape) if rcond is None else 1)
+    u, values, vh = linalg.svd(matrix, full_matrices=False)
+    counts = apply(np.greater, values, apply(np.multiply, rcond, values[:1]))
+    inverse = chosen(counts, apply(np.reciprocal, chosen(counts, values, 1)), 0)
+    parts = matmul(apply(np.conjugate, u.T), sides)
+    x = matmul(apply(np.conjugate, vh.T), apply(np.multiply, inverse if sides.ndim == 1 else inverse[:, None], parts))
+    rank = functions.count_nonzero(counts)
     apart = apply(np.absolute, apply(np.subtract, sides, matmul(matrix, x)))
     residuals = functions.reduce(np.add, apply(np.square, apart), 0).reshape(-1)
-    if matrix.shape[0] <= matrix.shape[1]:
+    if matrix.shape[0] <= matrix.shape[1] or int(rank) < matrix.shape[1]:
         residuals = residuals[:0]
-    return x, residuals, linalg.matrix_rank(matrix), linalg.svdvals(matrix)
+    return x, residuals, rank, values
 
 
 def _cond(x: Any, p: Any = None) -> DeviceNDArray:
