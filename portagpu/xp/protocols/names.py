@@ -17,6 +17,7 @@ from portagpu.primitives.selections.selection import flatnonzero
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.layout import checked_dtype, checked_shape
 from portagpu.runtime.arrays.numpy_dispatch import register
+from portagpu.ufuncs.operands import operand
 from portagpu.xp import creation, elementwise, indexing, manipulation, searching
 from portagpu.xp.conversion import array_of, arrays_of
 from portagpu.xp.data_types import astype
@@ -222,9 +223,12 @@ register("compress", _compress, _words("axis out"))
 
 def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
     x = a if isinstance(a, DeviceNDArray) else array_of(a, indices.context)
-    if getattr(indices, "dtype", None) == np.bool_:
-        indices = indices.astype(np.int64)
-    return indexing.take(x, indices, axis=axis, out=out, mode=mode)
+    places = operand(indices)
+    if isinstance(places, bool):
+        places = np.int64(places)
+    elif getattr(places, "dtype", None) == np.bool_:
+        places = places.astype(np.int64)
+    return indexing.take(x, places, axis=axis, out=out, mode=mode)
 
 
 register("take", _take, _words("axis out mode"))
