@@ -129,14 +129,16 @@ def apply_into(
 ) -> DeviceNDArray:
     """The same with the elements written to an array, whose dtype they are converted to; where ``where`` is true.
 
-    Raises `ShapeError` for an array of another shape, `DTypeError` for one that cannot hold the results' kind.
+    Raises `ShapeError` for an array of another shape, `DTypeError` for one that cannot hold the results' kind, or whose
+    dtype ``casting`` does not allow.
     """
-    key = key_of(ufunc, (*values, out)) if where is None and dtype is None else None
+    is_usual = dtype is None and casting == "same_kind"
+    key = key_of(ufunc, (*values, out)) if where is None and is_usual else None
     if key is not None and repeat_into(out, values, key):
         return out
     operands, kinds, shape, context = taken((*values, out))
     operands, kinds = operands[:-1], kinds[:-1]
-    function = operation_of(ufunc, *kinds) if dtype is None else operations_of(ufunc, kinds, dtype, casting)[0]
+    function = operation_of(ufunc, *kinds) if is_usual else operations_of(ufunc, kinds, dtype, casting)[0]
     try:
         node = Node(context, function, typed(operands, function.inputs), shape)
     except OverflowError as error:
@@ -144,11 +146,11 @@ def apply_into(
     if key is not None and not any(type(x) is Node for x in operands):
         node.applied = remember(key, (*values, out), function, shape)
     if where is not None:
-        check_fits(function.dtype, out.dtype)
+        check_fits(function.dtype, out.dtype, casting)
         mask = taken((where, out))[0][0]
         chosen = operation("where", (np.dtype(bool), out.dtype, out.dtype), out.dtype)
         node = Node(context, chosen, (mask, node, out), shape)
-    store(node, out)
+    store(node, out, casting)
     return out
 
 
@@ -163,19 +165,27 @@ def convert(x: DeviceNDArray, dtype: np.dtype[Any]) -> DeviceNDArray:
     return put_off(Node(context, conversion(dtype), operands, shape))
 
 
-def store(node: Node, out: DeviceNDArray) -> None:
+def store(node: Node, out: DeviceNDArray, casting: Any = "same_kind") -> None:
     """Write a node's elements to an array, after everything that is to be computed from what it holds now."""
     check_writable(out)
     if node.shape != out.shape:
         raise ShapeError(f"the result has shape {node.shape}, out= has {out.shape}")
-    check_fits(node.dtype, out.dtype)
+    check_fits(node.dtype, out.dtype, casting)
     write(node, out)
 
 
-def check_fits(found: np.dtype[Any], wanted: np.dtype[Any]) -> None:
-    """Results of a dtype may be written to an array of another. Raises `DTypeError`."""
-    if found is not wanted and not np.can_cast(found, wanted, "same_kind"):
-        raise DTypeError(f"results of {found} cannot become {wanted}", hint="write x = x + y, or convert with astype")
+def check_fits(found: np.dtype[Any], wanted: np.dtype[Any], casting: Any = "same_kind") -> None:
+    """Results of a dtype may be written to an array of another; of complex numbers never to one of real ones.
+
+    Raises `DTypeError`.
+    """
+    if found is wanted:
+        return
+    if not np.can_cast(found, wanted, casting) or (found.kind == "c" and wanted.kind != "c"):
+        hint = "write x = x + y, or convert with astype"
+        if casting != "same_kind":
+            hint += f"; casting={casting!r} allows no more"
+        raise DTypeError(f"results of {found} cannot become {wanted}", hint=hint)
 
 
 def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[int, ...], Context]:

@@ -39,6 +39,27 @@ def test_keywords(device):
 
 
 @pytest.mark.one_device(fast=True)
+@pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe"])
+def test_casting_to_the_array_that_is_written(device, casting):
+    """It allows what NumPy's allows, of operands and of ``out=``, each time."""
+    single, double, whole = np.ones(4, np.float32), np.full(4, 2.6), np.arange(4)
+    pairs = (single, np.float64(2)), (single, single), (whole, double), (whole, whole), (double, double)
+    for _ in range(2):
+        for x, y in pairs:
+            for target in (single, double, whole):
+                found, wanted = cuda.to_device(target), target.copy()
+                mine = [found if z is target else cuda.to_device(z) if z.ndim else z for z in (x, y)]
+                theirs = [wanted if z is target else z for z in (x, y)]
+                try:
+                    np.add(*theirs, out=wanted, casting=casting)
+                except TypeError:
+                    with pytest.raises(DTypeError):
+                        np.add(*mine, out=found, casting=casting)
+                else:
+                    np.add(*mine, out=found, casting=casting)
+                np.testing.assert_array_equal(found.copy_to_host(), wanted)
+
+
 def test_refused(device):
     d = cuda.to_device(np.arange(4))
     with pytest.raises(DTypeError, match=r"where= without out=[^$]*np\.where|where= without out=[^$]*numpy\.where"):

@@ -108,18 +108,26 @@ def extent_of(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -
 
 
 _INT = frozenset({int})
+_MOST_AXES = 64  # of NumPy's arrays
 
 
 def checked_shape(shape: Any) -> tuple[int, ...]:
     """A shape as a tuple of integers. Raises `ShapeError`, and `ShapeTypeError` for what is no integer."""
     if type(shape) is tuple and _INT.issuperset(map(type, shape)) and min(shape, default=0) >= 0:  # most are
-        return shape
+        return _with_few_axes(shape)
     items = (shape,) if isinstance(shape, int | np.integer) else _items(shape)
     if items is None or any(isinstance(n, bool) or not isinstance(n, int | np.integer) for n in items):
         raise ShapeTypeError(f"a shape is made of non-negative integers, not {shape!r}")
     if any(n < 0 for n in items):
         raise ShapeError(f"a shape is made of non-negative integers, not {shape!r}")
-    return tuple(int(n) for n in items)
+    return _with_few_axes(tuple(int(n) for n in items))
+
+
+def _with_few_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape. Raises `ShapeError` for more axes than NumPy's arrays have."""
+    if len(shape) > _MOST_AXES:
+        raise ShapeError(f"arrays have at most {_MOST_AXES} axes, not {len(shape)}")
+    return shape
 
 
 def _items(values: Any) -> tuple[Any, ...] | None:

@@ -10,6 +10,8 @@ import weakref
 from types import TracebackType
 from typing import Any, Protocol
 
+from portagpu.errors import OutOfMemoryError
+
 
 class Deferred(Protocol):
     """How an array's elements come to be."""
@@ -49,13 +51,15 @@ class Unsettled:
         """Have all be computed, but perhaps one, which the caller is about to compute.
 
         ``stream``: what the caller is about to use; it waits for what is computed in others, since it may write what
-        is read there. Raises what the first that fails raises; it does so again when it is read.
+        is read there. Raises what the first that fails raises; it does so again when it is read. Where memory is short
+        the others stay put off, too, for what they read must not be written before.
         """
         if not self.arrays or _thread.depth:
             return
         with self:
             arrays = self.arrays
             count = len(arrays)
+            kept: list[weakref.ref[Any]] = []
             try:
                 found = [array for reference in arrays[:count] if (array := reference()) is not None]
                 waiting = [array for array in found if array is not but and array.deferred is not None]
@@ -65,8 +69,12 @@ class Unsettled:
                     if stream is not None:
                         for other in streams:
                             stream.follow(other)
+            except OutOfMemoryError:
+                here = [(reference, reference()) for reference in arrays[:count]]
+                kept = [ref for ref, x in here if x is not None and x is not but and x.deferred is not None]
+                raise
             finally:  # not before: other threads that launch wait for what they must not overtake
-                del arrays[:count]
+                arrays[:count] = kept
                 if but is not None and but.deferred is not None:
                     arrays.append(weakref.ref(but))
 
