@@ -17,7 +17,8 @@ from portagpu.runtime.arrays.facts import Facts
 from portagpu.runtime.execution.context import Context
 
 _MOST = 4096  # functions of operands that a context remembers
-_PYTHON = (bool, int, float, complex)
+PYTHON = (bool, int, float, complex)
+"""Types of numbers that adapt to the dtypes of arrays (NEP 50)."""
 
 
 class Launch(NamedTuple):
@@ -63,11 +64,11 @@ def alike(operands: tuple[Any, ...], into: DeviceNDArray | None) -> int:
 def typed(values: tuple[Any, ...], dtypes: tuple[np.dtype[Any], ...]) -> tuple[Any, ...]:
     """Operands with Python's numbers as numbers of dtypes. Raises `OverflowError`."""
     for x in values:
-        if type(x) in _PYTHON:
+        if type(x) in PYTHON:
             break
     else:
         return values
-    return tuple(as_operand(kind.type(x)) if type(x) in _PYTHON else x for x, kind in zip(values, dtypes, strict=True))
+    return tuple(as_operand(kind.type(x)) if type(x) in PYTHON else x for x, kind in zip(values, dtypes, strict=True))
 
 
 def as_operand(number: Any) -> Any:
@@ -99,17 +100,17 @@ def remember(
     arrays = [x for x in values if type(x) is DeviceNDArray]
     if not arrays or None in key:
         return None
-    if not all(type(x) in _PYTHON or _is_plain(x) for x in values if type(x) is not DeviceNDArray):
+    if not all(type(x) in PYTHON or _is_plain(x) for x in values if type(x) is not DeviceNDArray):
         return None
     return keep(key, Applied(arrays[0].context, operation, shape, len(arrays) < len(values)))
 
 
 def keep(key: tuple[Any, ...], applied: Applied) -> Applied:
     """Remember a function with its operands."""
-    known = applied.context.applied
-    if len(known) >= _MOST:
-        known.clear()
-    known[key] = applied
+    kept = applied.context.applied
+    if len(kept) >= _MOST:
+        kept.clear()
+    kept[key] = applied
     return applied
 
 

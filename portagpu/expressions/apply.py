@@ -9,7 +9,7 @@ from weakref import ref
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
-from portagpu.expressions.applied import Applied, as_operand, key_of, known, remember, typed
+from portagpu.expressions.applied import PYTHON, Applied, as_operand, key_of, known, remember, typed
 from portagpu.expressions.evaluation import evaluate, evaluate_again
 from portagpu.expressions.node import MOST_WEIGHT, Node
 from portagpu.expressions.operations import Operation, conversion, operation, operation_of, operations_of
@@ -26,7 +26,6 @@ from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.operands import broadcast_shapes, operand
 
-_PYTHON = (bool, int, float, complex)
 _MOST_WAITING = 256  # arrays that are put off, most of them gone
 
 
@@ -196,7 +195,7 @@ def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tu
     context: Context | None = None
     for value in values:
         if type(value) is not DeviceNDArray:
-            if type(value) in _PYTHON:
+            if type(value) in PYTHON:
                 operands.append(value)
                 kinds.append(type(value))
                 continue
@@ -229,7 +228,7 @@ def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tu
 def _context_among(values: tuple[Any, ...]) -> Context | None:
     """Where the first operand is that is on a device."""
     for value in values:
-        found = value if type(value) is DeviceNDArray else None if type(value) in _PYTHON else operand_array(value)
+        found = value if type(value) is DeviceNDArray else None if type(value) in PYTHON else operand_array(value)
         if found is not None:
             return found.context
     return None

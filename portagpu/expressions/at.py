@@ -18,6 +18,7 @@ import numpy as np
 from portagpu import cuda
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.expressions.applied import PYTHON
 from portagpu.expressions.apply import apply
 from portagpu.expressions.items import getitem
 from portagpu.expressions.operations import Operation, operations_of
@@ -73,7 +74,7 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
     if a.readonly:
         raise ArgumentTypeError("the array is read-only")
     values = [operand(x) for x in more]
-    function = operations_of(ufunc, (a.dtype, *(type(x) if type(x) in _PYTHON else x.dtype for x in values)))[0]
+    function = operations_of(ufunc, (a.dtype, *(type(x) if type(x) in PYTHON else x.dtype for x in values)))[0]
     if not np.can_cast(function.dtype, a.dtype, "same_kind"):
         raise DTypeError(f"results of {function.dtype} cannot become {a.dtype}", hint="convert with astype")
     numbers = whole_steps(a.size, 0, 1, _INDEX, a.context).reshape(a.shape)
@@ -85,9 +86,6 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
     _run(ufunc, function, flat, places.ravel(), [x.ravel() for x in given])
     if flat.allocation_key != a.allocation_key:  # a copy
         a[...] = flat.reshape(a.shape)
-
-
-_PYTHON = (bool, int, float, complex)
 
 
 def _listed(indices: Any) -> Any:

@@ -191,7 +191,6 @@ def repeat(root: Node, parts: Parts, into: DeviceNDArray | None = None) -> bool:
     args = array, *[one for _, one in parts.stored], *parts.arrays, *parts.numbers, *more
     if root.applied is not None and len(made) == (into is None):
         _note(root, parts, into, found)
-    context = root.context
     deferred = [one.deferred for _, one in made]
     done = False
     try:

@@ -26,6 +26,17 @@ def put(cell, memory, at, lanes: cuda.constexpr):
 
 
 @cuda.jit(device=True)
+def sum_of_lanes(cell, lanes: cuda.constexpr):
+    """The sum of a cell's lanes, in their order."""
+    if lanes == 1:
+        return cell
+    total = cell[0]
+    for lane in cuda.unroll(range(1, lanes)):
+        total += cell[lane]
+    return total
+
+
+@cuda.jit(device=True)
 def real_product(one, other, is_complex: cuda.constexpr):
     """The real part of a number's conjugate times another: of a number and itself the squared magnitude."""
     return one.real * other.real + one.imag * other.imag if is_complex else one * other

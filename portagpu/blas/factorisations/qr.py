@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from portagpu.blas.factorisations.few_rows_kernels import find_few_reflections, reflect_few_rows
-from portagpu.blas.factorisations.number_types import number_types
+from portagpu.blas.factorisations.number_types import cell_type, number_types
 from portagpu.blas.factorisations.parameters import Reflections
 from portagpu.blas.factorisations.qr_kernels import QrPlan, join_reflections, reflect_columns
 from portagpu.blas.factorisations.scaling import range_of
 from portagpu.blas.factorisations.triangles import clear_beyond
 from portagpu.blas.gemm.core.alignment import swapped
-from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.level3.conjugates import conjugate_into, conjugate_transpose
@@ -131,7 +130,7 @@ def _plan(dtype: np.dtype[Any], how: Reflections) -> QrPlan:
         along=how.along,
         groups=how.groups,
         lanes=how.lanes,
-        cell=vector_type(dtype.name, how.lanes) if how.lanes > 1 else types.number,
+        cell=cell_type(dtype, how.lanes),
         number=types.number,
         real=types.real,
         is_complex=types.is_complex,

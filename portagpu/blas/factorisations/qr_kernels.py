@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.factorisations.cells import conjugate, put, take
+from portagpu.blas.factorisations.cells import conjugate, put, sum_of_lanes, take
 from portagpu.blas.factorisations.scaling import Range, scale_of
 from portagpu.blas.gemm.kernels.epilogue import multiply_add
 
@@ -37,17 +37,6 @@ class QrPlan(NamedTuple):
     real: Any
     is_complex: bool
     usual: Range
-
-
-@cuda.jit(device=True)
-def _sum_of_cell(cell, plan: cuda.constexpr):
-    """The sum of a vector's lanes, in their order."""
-    if plan.lanes == 1:
-        return cell
-    total = cell[0]
-    for lane in cuda.unroll(range(1, plan.lanes)):
-        total += cell[lane]
-    return total
 
 
 @cuda.jit(device=True)
@@ -89,7 +78,7 @@ def _products(s, at, other, begin, m, line, plan: cuda.constexpr):
     for row in range(begin + line * kind(plan.lanes), whole, step):
         left = plan.cell(conjugate(take(s, at + row, plan.lanes), plan.is_complex))
         total = multiply_add(left, plan.cell(take(s, other + row, plan.lanes)), total, plan.is_complex)
-    found = plan.number(_sum_of_cell(total, plan))
+    found = plan.number(sum_of_lanes(total, plan.lanes))
     for row in range(whole, m):
         found += conjugate(s[at + row], plan.is_complex) * s[other + row]
     return found

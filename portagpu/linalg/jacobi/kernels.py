@@ -16,7 +16,7 @@ import math
 from typing import Any, NamedTuple
 
 from portagpu import cuda
-from portagpu.blas.factorisations.cells import put, take
+from portagpu.blas.factorisations.cells import put, sum_of_lanes, take
 
 _FAR = 1e6  # beyond it the square of the tangent's cotangent is all there is
 
@@ -50,16 +50,6 @@ class _Products(NamedTuple):
 
 
 @cuda.jit(device=True)
-def _sum_of(cell, plan: cuda.constexpr):
-    if plan.lanes == 1:
-        return cell
-    total = cell[0]
-    for lane in cuda.unroll(range(1, plan.lanes)):
-        total += cell[lane]
-    return total
-
-
-@cuda.jit(device=True)
 def products_of(g, p, q, m, line, plan: cuda.constexpr):
     """A thread's part of the products of the columns that begin at p and q."""
     kind = type(m)
@@ -79,7 +69,11 @@ def products_of(g, p, q, m, line, plan: cuda.constexpr):
         a += x * x
         b += y * y
         c += x * y
-    aa, bb, cc = plan.real(_sum_of(a, plan)), plan.real(_sum_of(b, plan)), plan.real(_sum_of(c, plan))
+    aa, bb, cc = (
+        plan.real(sum_of_lanes(a, plan.lanes)),
+        plan.real(sum_of_lanes(b, plan.lanes)),
+        plan.real(sum_of_lanes(c, plan.lanes)),
+    )
     for i in range(whole + line, m, kind(plan.along)):
         aa += g[p + i] * g[p + i]
         bb += g[q + i] * g[q + i]

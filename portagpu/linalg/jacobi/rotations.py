@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.factorisations.number_types import number_types
+from portagpu.blas.factorisations.number_types import cell_type, number_types
 from portagpu.blas.gemm.core.vector_registers import native_lanes
-from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.device.capabilities import Capabilities
 from portagpu.linalg.jacobi.edges import EdgePlan
 from portagpu.linalg.jacobi.kernels import JacobiPlan, rotate_pairs
@@ -61,7 +60,7 @@ def jacobi_plan(dtype: np.dtype[Any], how: Threads, *, vectors: bool) -> JacobiP
         along=how.along,
         groups=how.groups,
         lanes=how.lanes,
-        cell=vector_type(dtype.name, how.lanes) if how.lanes > 1 else types.number,
+        cell=cell_type(dtype, how.lanes),
         number=types.number,
         real=types.real,
         is_complex=types.is_complex,

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.factorisations.number_types import number_types
+from portagpu.blas.factorisations.number_types import cell_type, number_types
 from portagpu.blas.factorisations.scaling import range_of
 from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.gemm.core.vector_registers import native_lanes
-from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.device.capabilities import Capabilities
@@ -71,7 +70,7 @@ def _plan(dtype: np.dtype[Any], how: Threads, *, vectors: bool) -> SchurPlan:
         along=how.along,
         matrices=how.matrices,
         lanes=how.lanes,
-        cell=vector_type(dtype.name, how.lanes) if how.lanes > 1 else types.number,
+        cell=cell_type(dtype, how.lanes),
         number=types.number,
         real=types.real,
         result=complex_of(dtype).type,
@@ -107,9 +106,8 @@ def find_eigenvalues(
 
     Matrices are balanced, reduced to Hessenberg form and brought to Schur form by sweeps with shifts; eigenvectors are
     found by substitution: some ``25 n**3`` operations, 10 without vectors, four times as many for complex matrices.
-    Eigenvalues are those of a matrix that differs from the
-    balanced one by at most some ``n * eps`` of its norm. On CPUs a matrix is reduced
-    by one core, on GPUs by one block, so that a batch keeps a device busier than one matrix.
+    Eigenvalues are those of a matrix that differs from the balanced one by at most some ``n * eps`` of its norm. On
+    CPUs a matrix is reduced by one core, on GPUs by one block, so that a batch keeps a device busier than one matrix.
     """
     count, n = batch_of(a), a.shape[-1]
     if count == 0 or n == 0:

@@ -12,20 +12,9 @@ from __future__ import annotations
 import math
 
 from portagpu import cuda
-from portagpu.blas.factorisations.cells import conjugate, put, real_product, take
+from portagpu.blas.factorisations.cells import conjugate, put, real_product, sum_of_lanes, take
 from portagpu.blas.factorisations.scaling import scale_of
 from portagpu.linalg.schur.plan import meet
-
-
-@cuda.jit(device=True)
-def _sum_of_cell(cell, plan: cuda.constexpr):
-    """The sum of a vector's lanes, in their order."""
-    if plan.lanes == 1:
-        return cell
-    total = cell[0]
-    for lane in cuda.unroll(range(1, plan.lanes)):
-        total += cell[lane]
-    return total
 
 
 @cuda.jit(device=True)
@@ -37,7 +26,7 @@ def _product(h, row, v, own, first, n, line, plan: cuda.constexpr):
     whole = first + (n - first) // lanes * lanes
     for j in range(first + line * lanes, whole, kind(plan.along) * lanes):
         total += plan.cell(take(h, row + j, plan.lanes)) * plan.cell(take(v, own + j, plan.lanes))
-    found = plan.number(_sum_of_cell(total, plan))
+    found = plan.number(sum_of_lanes(total, plan.lanes))
     for j in range(whole + line, n, kind(plan.along)):
         found += h[row + j] * v[own + j]
     return found
