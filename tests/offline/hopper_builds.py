@@ -10,8 +10,8 @@ import subprocess
 import pytest
 
 from portagpu import cuda
-from portagpu.backends.opencl import architecture_ptx
 from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.backends.opencl.ptx import architecture as architecture_ptx
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.device.ideal_device import IDEAL
 from portagpu.dispatch.arguments import conversion

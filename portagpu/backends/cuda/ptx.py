@@ -7,7 +7,7 @@
 - CUDA's driver has the function that prints, which the text only declares: it must say that others define it.
 - CUDA's driver takes at most 48 KB of static shared memory. Of a kernel that has more, all static arrays become parts
   of the dynamic shared memory; a comment in the text says how many bytes they are.
-- A kernel whose text has the directives of clusters (`portagpu.backends.opencl.architecture_ptx`) is launched in such.
+- A kernel whose text has the directives of clusters (`portagpu.backends.opencl.ptx.architecture`) is launched in such.
 
 PTX ISA: "Special Registers" (``%envreg``), "State Spaces" (``.shared``), "Cluster Dimension Directives".
 """

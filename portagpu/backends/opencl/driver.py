@@ -205,7 +205,7 @@ class OpenCLDriver(Driver):
 
     def compile_stamp(self, source: str) -> tuple[str, ...]:
         """The package's state, for programs whose binary it changes."""
-        return programs.stamp(source)
+        return programs.stamp(self.device, source)
 
     def kernel(self, program: Any, name: str, types: Sequence[np.dtype[Any] | None]) -> Any:
         """A kernel object."""

@@ -11,9 +11,10 @@ import pyopencl as cl
 from pyopencl import _cl
 
 from portagpu.backends.driver import Built
-from portagpu.backends.opencl import architecture_ptx
 from portagpu.backends.opencl.builder import CompilerDied, NoBuilder, build_apart
 from portagpu.backends.opencl.declarations import NO_HEADER, NO_TYPES, with_own_declarations
+from portagpu.backends.opencl.ptx import architecture as architecture_ptx
+from portagpu.backends.opencl.ptx import miscompiled
 from portagpu.device.record import DeviceRecord
 from portagpu.errors import BuildError
 from portagpu.package_stamp import package_stamp
@@ -39,8 +40,9 @@ def compiled(
         if found is not None:
             return found
     raw = _built(context, device, source, (*options, *remarks))
-    if architecture_ptx.is_marked(source):
-        raw = _unmarked(context, device, raw, options, source)
+    changed = _changed_text(device, raw, source)
+    if changed is not None:
+        raw = _of_text(context, device, changed, options, source)
         said = log_of(raw, device).strip() if remarks else None
     else:
         said = (log_of(raw, device).strip() if remarks else "") or None  # nothing: the driver had it in a cache
@@ -48,14 +50,12 @@ def compiled(
 
 
 def text_of(context: cl.Context, device: DeviceRecord, source: str, options: tuple[str, ...]) -> str:
-    """What a driver whose binaries are its own intermediate text makes of a program, marked instructions made real.
+    """PTX of a program, from a driver whose binaries are PTX, with the package's changes (`_changed_text`).
 
     Raises `BuildError` where the compiler refuses the program.
     """
-    text = bytes(_built(context, device, source, options).get_info(cl.program_info.BINARIES)[0])
-    if architecture_ptx.is_marked(source):
-        text = architecture_ptx.unmarked(text, source)
-    return text.decode("latin1").rstrip("\0")
+    raw = _built(context, device, source, options)
+    return _changed_text(device, raw, source) or _text(raw)
 
 
 def loaded(context: cl.Context, device: DeviceRecord, binary: bytes, options: tuple[str, ...]) -> cl.Program:
@@ -71,9 +71,11 @@ def binary_of(program: cl.Program) -> bytes | None:
     return bytes(binaries[0]) if binaries else None
 
 
-def stamp(source: str) -> tuple[str, ...]:
+def stamp(device: DeviceRecord, source: str) -> tuple[str, ...]:
     """The package's state where the binary is what it makes of the driver's."""
-    return (package_stamp() or "",) if architecture_ptx.is_marked(source) else ()
+    if architecture_ptx.is_marked(source):
+        return (package_stamp() or "",)
+    return (miscompiled.REVISION,) if _is_rewritten(device) else ()
 
 
 def registers(
@@ -176,14 +178,33 @@ def _by_hand(source: str) -> str:
     return _KERNEL.sub("__attribute__((vec_type_hint(float4))) __kernel void ", source)
 
 
-def _unmarked(context: cl.Context, device: DeviceRecord, program: Any, options: tuple[str, ...], source: str) -> Any:
-    """The program with instructions that the driver takes in its own text only (see `architecture_ptx`)."""
-    text = architecture_ptx.unmarked(bytes(program.get_info(cl.program_info.BINARIES)[0]), source)
-    raw = _cl._Program(context, [device.native], [text])
+def _text(program: Any) -> str:
+    return bytes(program.get_info(cl.program_info.BINARIES)[0]).decode("latin1").rstrip("\0")
+
+
+def _is_rewritten(device: DeviceRecord) -> bool:
+    return device.capabilities is not None and device.capabilities.rewritten_ptx
+
+
+def _changed_text(device: DeviceRecord, program: Any, source: str) -> str | None:
+    """The program's PTX with marked instructions, and without miscompiled ones; None where the driver's own serves."""
+    marked = architecture_ptx.is_marked(source)
+    if not (marked or _is_rewritten(device)):
+        return None
+    text = _text(program)
+    changed = architecture_ptx.unmarked(text.encode("latin1"), source).decode("latin1") if marked else text
+    if _is_rewritten(device):
+        changed = miscompiled.rewritten(changed)
+    return None if changed == text else changed
+
+
+def _of_text(context: cl.Context, device: DeviceRecord, text: str, options: tuple[str, ...], source: str) -> Any:
+    """The program of PTX, which the driver takes as a binary. Raises `BuildError`."""
+    raw = _cl._Program(context, [device.native], [text.encode("latin1")])
     try:
         build_quietly(raw, options)
     except cl.Error as error:
-        raise _build_error(error, log_of(raw, device), f"{source}\n\n{text.decode('latin1')}") from error
+        raise _build_error(error, log_of(raw, device), f"{source}\n\n{text}") from error
     return raw
 
 

@@ -33,6 +33,7 @@ class Hints:
     ``takes_all_cases``: False where tests for all values that a number can have are compiled wrongly before a barrier.
     ``crashing_compiler``: over some valid programs the compiler ends the process that calls it.
     ``staged_copies``: one thread of the driver copies pageable memory to page-locked memory, at half the bus's rate.
+    ``rewritten_ptx``: some instructions of its PTX are compiled wrongly and replaced (`ptx.miscompiled`).
     """
 
     may_take_ptx: bool = False
@@ -59,6 +60,7 @@ class Hints:
     takes_all_cases: bool = True
     crashing_compiler: bool = False
     staged_copies: bool = False
+    rewritten_ptx: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +114,14 @@ QUIRKS: tuple[Quirk, ...] = (
         value=True,
         reason="580: pageable memory moves at 8 to 10 GB/s, and new memory at 2 to 3, where page-locked memory moves at"
         " 52 (PCIe 5, 160 MiB): one thread of the driver copies it",
+    ),
+    Quirk(
+        match="nvidia",
+        field="rewritten_ptx",
+        value=True,
+        reason="580, CUDA 13.0: ptxas widens 16-bit negations and absolute values wrongly, drops the negation of the"
+        " second of three int32 of which a minimum is taken (sm_90), and takes shifted sums with different multiples"
+        " of 2^32 for equal, so that stores to fields of records are lost",
     ),
     Quirk(
         match="advanced micro devices",

@@ -11,7 +11,7 @@ import pytest
 from opencl_text import text_of
 
 from portagpu import cuda
-from portagpu.backends.opencl import architecture_ptx
+from portagpu.backends.opencl.ptx import architecture as architecture_ptx
 from portagpu.backends.registry import named
 from portagpu.backends.survey import find_target
 from portagpu.device.ideal_device import IDEAL

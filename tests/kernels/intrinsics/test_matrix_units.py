@@ -9,7 +9,7 @@ import pytest
 from opencl_text import text_of
 
 from portagpu import cuda, errors
-from portagpu.backends.opencl import architecture_ptx
+from portagpu.backends.opencl.ptx import architecture as architecture_ptx
 from portagpu.device.ideal_device import IDEAL
 
 

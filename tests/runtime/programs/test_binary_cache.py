@@ -12,7 +12,8 @@ import pyopencl as cl
 import pytest
 
 from portagpu import cuda, errors
-from portagpu.backends.opencl import architecture_ptx, programs
+from portagpu.backends.opencl import programs
+from portagpu.backends.opencl.ptx import architecture as architecture_ptx
 from portagpu.runtime.programs import build
 
 pytestmark = [pytest.mark.one_device, pytest.mark.opencl]

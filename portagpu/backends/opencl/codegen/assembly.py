@@ -5,9 +5,9 @@ from __future__ import annotations
 from portagpu.backends.c_family.c_types import c_type
 from portagpu.backends.c_family.precedence import LOWEST, POSTFIX, UNARY
 from portagpu.backends.c_family.registry import Lowered, Printing
-from portagpu.backends.opencl.architecture_ptx import MARK
 from portagpu.backends.opencl.codegen.ptx import ARCHITECTURE, REGISTERS, ptx_text
 from portagpu.backends.opencl.codegen.table import OPENCL
+from portagpu.backends.opencl.ptx.architecture import MARK
 from portagpu.ir.nodes import Expr, Instruction, Operation
 
 

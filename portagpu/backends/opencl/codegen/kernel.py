@@ -5,8 +5,8 @@ from __future__ import annotations
 from portagpu.backends.c_family.c_types import storage
 from portagpu.backends.c_family.dialect import KernelParts, KernelText
 from portagpu.backends.c_family.line import Line
-from portagpu.backends.opencl.architecture_ptx import cluster_line
 from portagpu.backends.opencl.codegen.subgroups import subgroup_attribute
+from portagpu.backends.opencl.ptx.architecture import cluster_line
 from portagpu.ir.names import DYNAMIC_SHARED_ARRAY
 from portagpu.ir.program import ParameterRole
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Space

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from portagpu.backends.offline import Compiled, CompilerVersion, OfflineFigures
-from portagpu.backends.opencl import architecture_ptx
 from portagpu.backends.opencl.offline.instructions import ptx
 from portagpu.backends.opencl.offline.instructions.counting import counted, without_lines
 from portagpu.backends.opencl.offline.parts import (
@@ -33,6 +32,7 @@ from portagpu.backends.opencl.offline.parts import (
     said_by,
 )
 from portagpu.backends.opencl.offline.target import Target
+from portagpu.backends.opencl.ptx import architecture as architecture_ptx
 
 _LANES = 32
 _STATIC = 48 << 10  # bytes of shared memory that the assembler allows without being asked

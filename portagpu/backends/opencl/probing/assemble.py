@@ -6,8 +6,8 @@ import re
 
 import pyopencl as cl
 
-from portagpu.backends.opencl.inline_ptx import from_ptx
 from portagpu.backends.opencl.probing.results import ProbeResults
+from portagpu.backends.opencl.ptx.brought import from_ptx
 from portagpu.backends.opencl.quirks import Hints
 from portagpu.device.capabilities import Capabilities, DeviceType
 
@@ -91,6 +91,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         takes_all_cases=hints.takes_all_cases,
         crashing_compiler=hints.crashing_compiler,
         staged_copies=hints.staged_copies,
+        rewritten_ptx=hints.rewritten_ptx,
         optimised_rotations=not hints.lacks_rotations,
         max_registers_option=results.max_registers_option,
         allows_build_option_g=results.allows_build_option_g,

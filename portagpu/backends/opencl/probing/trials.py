@@ -11,10 +11,10 @@ import numpy as np
 import pyopencl as cl
 
 from portagpu.backends.journal import Journal
-from portagpu.backends.opencl.architecture_ptx import unmarked
 from portagpu.backends.opencl.probing import assemble, local_memory, printf_trial, rate, subgroup_trials
 from portagpu.backends.opencl.probing.results import ProbeResults
 from portagpu.backends.opencl.probing.workbench import DRIVER_ERRORS, Workbench, first_telling_line
+from portagpu.backends.opencl.ptx.architecture import unmarked
 from portagpu.device.capabilities import DeviceType
 
 _ITEMS = 64
