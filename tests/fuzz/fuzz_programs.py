@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from fuzz_expressions import (
@@ -24,6 +25,7 @@ from fuzz_expressions import (
     variable,
 )
 from fuzz_rough import RoughExpressions
+from fuzz_script import script
 from hypothesis import strategies as st
 
 
@@ -49,13 +51,11 @@ class Kernel:
     seed: int
 
     def values(self) -> tuple[Any, ...]:
-        """The arguments, the same each time."""
-        random = np.random.default_rng(self.seed)
-        return tuple(_value(random, a) for a in self.arguments)
+        """The arguments, the same each time, whichever others there are."""
+        return tuple(_value(np.random.default_rng((self.seed, crc32(a.name.encode()))), a) for a in self.arguments)
 
     def __str__(self) -> str:
-        shown = ", ".join(f"{a.name}: {a.kind}{list(a.shape) or ''}{a.layout or ''}" for a in self.arguments)
-        return f"{self.source}\n# kernel[{self.grid}, {self.block}], seed {self.seed}\n# {shown}"
+        return script(self)
 
 
 def _numbers(random: np.random.Generator, kind: str, count: int) -> np.ndarray[Any, Any]:

@@ -210,6 +210,8 @@ class _Atomic:
         return apply
 
 
+MOST_TURNS = 100_000  # of the while loops of all threads
+
 BARRIERS = ("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or")
 
 
@@ -255,6 +257,11 @@ class _Rewriter(ast.NodeTransformer):
         if isinstance(target, ast.Subscript):
             owner = ast.parse(ast.unparse(target.value), mode="eval").body
             node.value = _call("_fit", node.value, ast.Attribute(owner, "dtype", ast.Load()))
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        self.generic_visit(node)
+        node.body.insert(0, ast.Expr(_call("_turn")))
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -365,7 +372,13 @@ def execute(
         tolerance = tolerances.setdefault(id(array), np.zeros(array.shape))
         array[index], tolerance[index] = allowed(value, array.dtype)
 
-    scope = _SCOPE | {"_rough_store": rough_store, "_rough": apply, "_chosen": chosen}
+    turns = itertools.count()
+
+    def turn() -> None:
+        if next(turns) > MOST_TURNS:
+            raise RuntimeError("a loop does not end")
+
+    scope = _SCOPE | {"_turn": turn, "_rough_store": rough_store, "_rough": apply, "_chosen": chosen}
     exec(compile(translate(source), f"<reference of {name}>", "exec"), scope)
     values = tuple(PyInt(a) if type(a) is int else a for a in args)
     shape = tuple((*s, 1, 1)[:3] for s in (grid, block))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fuzz_kernels import check, smaller
+from fuzz_minimise import minimised
 from fuzz_programs import Argument, Kernel, kernels
 from fuzz_reference import execute
-from fuzz_run import Difference, check
-from hypothesis import HealthCheck, given, seed, settings
+from fuzz_subject import Difference, Invalid
+from hypothesis import HealthCheck, given, reject, seed, settings
 
 SEEDS = (1, 2, 3)
 EXAMPLES = 4  # kernels of a seed for each example that other tests have
@@ -26,7 +28,10 @@ def test_random_kernels(device, number):
     )
     @given(kernels())
     def explore(kernel):
-        check(kernel)
+        try:
+            check(kernel)
+        except Invalid:
+            reject()
 
     explore()
 
@@ -35,9 +40,34 @@ def test_a_difference_is_reported(device, monkeypatch):
     source = "@cuda.jit\ndef kernel(r0):\n    i = cuda.grid(1)\n    r0[i] = i\n"
     kernel = Kernel(source, (Argument("r0", "i4", (4,), "C", True),), (1,), (4,), 0)
     check(kernel)
-    monkeypatch.setattr("fuzz_run.execute", lambda *args: {})  # Python computes nothing: zeros
+    monkeypatch.setattr("fuzz_kernels.execute", lambda *args: {})  # Python computes nothing: zeros
     with pytest.raises(Difference, match="r0 on the device"):
         check(kernel)
+
+
+def test_failures_are_minimised():
+    source = """
+@cuda.jit(device=True)
+def f(a):
+    return a + 1
+
+@cuda.jit
+def kernel(r0, r1):
+    i = cuda.grid(1)
+    total = 0
+    for k in range(3):
+        if k > 1:
+            total += f(k)
+        else:
+            total -= 1
+    r0[i] = total * 2 if i > 1 else total
+    r1[i] = total - i
+"""
+    arguments = (Argument("r0", "i4", (4,), "F", True), Argument("r1", "i4", (8,), "C", True))
+    kernel = Kernel(source, arguments, (2,), (4,), 0)
+    small = minimised(kernel, lambda k: "-=" in k.source and "r1" in k.source, smaller, 20)
+    assert small.source == "@cuda.jit\ndef kernel(r1):\n    total -= 0\n"
+    assert (small.grid, small.block, [a.name for a in small.arguments]) == ((1,), (1,), ["r1"])
 
 
 def test_threads_meet_at_barriers():

@@ -1,4 +1,4 @@
-"""Running a drawn kernel on the device and in plain Python, and comparing."""
+"""Subject "kernels": random kernels on the device and, thread by thread, in plain Python; equal to the last bit."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import ast
 import itertools
 import linecache
 import math
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from fuzz_programs import Kernel
+from fuzz_programs import kernels as programs
 from fuzz_reference import execute
-from hypothesis import reject
+from fuzz_subject import Difference, Invalid
 
 from portagpu import cuda
 from portagpu.errors import KernelValueError
 
+__all__ = ["check", "programs", "smaller"]
+
 _numbers = itertools.count()
-
-
-class Difference(AssertionError):
-    """The device computes something else than Python."""
 
 
 def compiled(source: str) -> Any:
@@ -40,18 +41,36 @@ def check(kernel: Kernel) -> None:
     A kernel that divides by a constant zero, which the compiler refuses, does not count as an example.
     """
     expected = kernel.values()
-    tolerances = execute(kernel.source, "kernel", kernel.grid, kernel.block, expected)
-    found = kernel.values()
     try:
-        compiled(kernel.source)[kernel.grid, kernel.block](*found)
+        tolerances = execute(kernel.source, "kernel", kernel.grid, kernel.block, expected)
+    except Exception as error:
+        raise Invalid(f"{type(error).__name__}: {error}") from error
+    results = kernel.values()
+    try:
+        compiled(kernel.source)[kernel.grid, kernel.block](*results)
     except KernelValueError as error:
         if "divides by zero" in str(error) and not _is_nonzero(error):
-            reject()
+            raise Invalid from None
         raise
     cuda.synchronize()
-    for argument, a, b in zip(kernel.arguments, found, expected, strict=True):
+    for argument, a, b in zip(kernel.arguments, results, expected, strict=True):
         if argument.layout is not None and not _agree(a, b, tolerances.get(id(b))):
-            raise Difference(f"{kernel}\n# {argument.name} on the device:\n{a}\n# in Python:\n{b}")
+            raise Difference(f"{argument.name} on the device:\n{a}\nin Python:\n{b}")
+
+
+def smaller(kernel: Kernel) -> Iterator[Kernel]:
+    """Kernels without an argument, or of fewer threads."""
+    for argument in kernel.arguments:
+        rest = tuple(a for a in kernel.arguments if a is not argument)
+        head = f"def kernel({', '.join(a.name for a in kernel.arguments)}):"
+        source = kernel.source.replace(head, f"def kernel({', '.join(a.name for a in rest)}):")
+        yield replace(kernel, source=source, arguments=rest)
+        if argument.layout not in (None, "C"):
+            changed = tuple(replace(a, layout="C") if a is argument else a for a in kernel.arguments)
+            yield replace(kernel, arguments=changed)
+    for name in ("grid", "block"):
+        for n, extent in enumerate(old := getattr(kernel, name)):
+            yield from (replace(kernel, **{name: (*old[:n], m, *old[n + 1 :])}) for m in (1, 2, 4) if m < extent)
 
 
 def _is_nonzero(error: KernelValueError) -> bool:
