@@ -197,6 +197,8 @@ class ArrayExpressions:
         if x.dtype.kind == "c":
             return f"np.where({a} == 0, {a}, 1)"
         other = self.second(x, 1)
+        if x.dtype.kind in "bu" and other in ("-1", "100"):  # NumPy's where wraps numbers that the dtype cannot hold
+            other = "1"
         condition = self.choose.pick(f"{a} > 0", f"{a} != {other}", f"{a} == {a}")
         if x.dtype.kind in "iuf" and self.choose.chance(4):
             zero = " + 0" if x.dtype.kind == "f" else ""

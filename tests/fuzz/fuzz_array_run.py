@@ -1,8 +1,8 @@
 """Lockstep execution of an array program on NumPy arrays and on device arrays.
 
-A program is a tuple of statements. Each statement runs first with NumPy alone, where ``cuda`` is `HostCuda`, then on the
+Each statement runs first with NumPy alone, where ``cuda`` is `HostCuda`, then on the
 device. Kinds of exceptions, dtypes, shapes and strides are compared after each statement, values when a statement reads
-them and at the end, so that the device's deferred work stays deferred. A comment ``# within EXPRESSION`` gives the
+them and at the end, so that the device's deferred work stays deferred. The annotation ``"within EXPRESSION"`` gives the
 absolute tolerance of the name that the statement assigns; all other values are exact.
 """
 
@@ -13,39 +13,15 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 from fuzz_array_data import data, ulp
+from fuzz_lines import Program, annotation
 
 from portagpu import cuda
 from portagpu.errors import NotContiguousError
-
-HEADER = "import numpy as np\nfrom fuzz_array_data import data, ulp\nfrom fuzz_array_run import in_threads, step\n"
-HEADER += "from portagpu import cuda\n"
-
-
-@dataclass(frozen=True)
-class Program:
-    """Statements, each one line or a block, over device arrays."""
-
-    statements: tuple[str, ...]
-
-    @classmethod
-    def of(cls, text: str) -> Program:
-        """The program of a text, with or without its imports."""
-        lines: list[str] = []
-        for line in text.strip().splitlines():
-            if line.startswith((" ", "in_threads")) and lines:
-                lines[-1] += f"\n{line}"
-            elif not line.startswith(("import ", "from ")):
-                lines.append(line)
-        return cls(tuple(lines))
-
-    def __str__(self) -> str:
-        return HEADER + "\n".join(self.statements)
 
 
 class HostCuda:
@@ -173,8 +149,8 @@ def difference(program: Program, *, strides: bool = True) -> str:
             return f"{at}: {problem}"
         for name in assigned(statement):
             tolerances.pop(name, None)
-            if "# within" in statement and name in host:
-                tolerances[name], _ = execute(statement.split("# within", 1)[1].strip(), host)
+            if note := annotation(statement):
+                tolerances[name], _ = execute(note.removeprefix("within "), host)
             if name in host and (problem := _descriptions_differ(device[name], host[name], strides)):
                 return f"{at}: {name}: {problem}"
     for name, value in host.items():

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from fuzz_array_data import DTYPES
 from fuzz_array_expressions import ArrayExpressions
-from fuzz_array_run import Program, difference, execute, host_scope
+from fuzz_array_run import difference, execute, host_scope
 from fuzz_expressions import Chooser
-from fuzz_run import Difference
+from fuzz_lines import Program
+from fuzz_subject import Difference
 from hypothesis import strategies as st
 
 SHAPES = ((4, 5), (5,), (4, 1), (1, 5), (3, 4, 5), (20,), (), (0,), (0, 5), (257,), (33, 20))
@@ -43,7 +44,7 @@ class _Maker(ArrayExpressions):
             self.assign(f"cuda.to_device({source})" if n == 0 or not self.choose.chance(6) else source, host=n > 0)
         for _ in range(3 + self.choose.below(8)):
             pick(*self.kinds)(self)
-        return Program(tuple(self.statements))
+        return Program("\n".join(self.statements), "arrays")
 
     # statements
 
@@ -57,7 +58,7 @@ class _Maker(ArrayExpressions):
         self.statements.append(statement)
         return error is None
 
-    def assign(self, text: str, host: bool = False, comment: str = "", rough: bool = False) -> None:
+    def assign(self, text: str, host: bool = False, tolerance: str = "") -> None:
         """Assign an expression to a new name, or to an old one, whose array may then be dropped."""
         value, error = execute(text, self.scope)
         if error is not None:
@@ -70,22 +71,23 @@ class _Maker(ArrayExpressions):
             if names and len(names) < 5:
                 self.say(f"{', '.join(names)}{',' if len(names) == 1 else ''} = {text}")
             return
-        letter = "r" if rough else _letter(value, host and "cuda" not in text)
+        letter = "r" if tolerance else _letter(value, host and "cuda" not in text)
         old = [n for n in self.scope if n[0] == letter and n[1:2].isdigit()]
         if old and self.choose.chance(6):
             name = self.choose.pick(*old)
         else:
             self.count += 1
             name = f"{letter}{self.count}"
-        self.say(f"{name} = {text}{comment.replace('RESULT', name)}")
+        note = f": {'within ' + tolerance.replace('RESULT', name)!r}" if tolerance else ""
+        self.say(f"{name}{note} = {text}")
 
     def compute(self) -> None:
         self.assign(self.expression(1 + self.choose.below(3)))
 
     def compute_exactly_once(self) -> None:
         """A result that is rounded in another way than NumPy's."""
-        text, comment = self.rough()
-        self.assign(text, comment=f"  # within {comment}", rough=True)
+        text, tolerance = self.rough()
+        self.assign(text, tolerance=tolerance)
 
     def view(self) -> None:
         name = self.device_array()
@@ -162,9 +164,7 @@ class _Maker(ArrayExpressions):
         self.say(self.choose.pick(*forms))
 
     def to_host(self) -> None:
-        name = self.device_array()
-        text = self.choose.pick(f"np.array({name})", f"np.array({name})", f"cuda.to_device({name})")
-        self.assign(text, host="np" in text)
+        self.assign(f"np.array({self.device_array()})", host=True)
 
     def mapped(self) -> None:
         """An array that host and device share, which the host writes."""
@@ -258,4 +258,4 @@ def programs(draw: Callable[..., Any]) -> Program:
 def check(program: Program) -> None:
     """Raise `Difference` where device arrays do something else than NumPy's."""
     if problem := difference(program):
-        raise Difference(f"{program}\n# {problem}")
+        raise Difference(problem)

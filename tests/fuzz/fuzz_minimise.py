@@ -33,10 +33,13 @@ def minimised(
         tried.add(candidate)
         return fails(candidate)
 
+    families = (_deletions, _unwrapped, _operands, _constants)
+    if not getattr(program, "EXPRESSIONS", True):  # whose operands matter for whether a result is exact
+        families = families[:2]
     changed = True
     while changed and time.monotonic() < end:
         changed = False
-        for steps in (_deletions, _unwrapped, _operands, _constants):
+        for steps in families:
             program, helped = _exhausted(program, steps, better)
             changed |= helped
         while (simpler := next((c for c in smaller(program) if better(c)), None)) is not None:
