@@ -20,7 +20,14 @@ UNARY = {
     "f": (
         *("-{}", "np.abs({})", "np.floor({})", "np.ceil({})", "np.trunc({})", "np.rint({})", "np.sign({})"),
         *("np.square({})", "np.reciprocal({})", "np.signbit({})", "np.isnan({})", "np.isinf({})", "np.isfinite({})"),
-        *("np.fabs({})", "{} ** 2", "np.round({})", "np.nan_to_num({})", "np.logical_not({})", "np.spacing(np.abs({}))"),
+        *(
+            "np.fabs({})",
+            "{} ** 2",
+            "np.round({})",
+            "np.nan_to_num({})",
+            "np.logical_not({})",
+            "np.spacing(np.abs({}))",
+        ),
     ),
     "c": ("-{}", "np.conj({})", "np.isfinite({})", "np.positive({})", "np.logical_not({})"),
 }
@@ -211,7 +218,16 @@ class ArrayExpressions:
         """A view as the text that follows a name."""
         forms = [".reshape(-1)", ".ravel()", "[None]", "[...]", ".T"]
         if array.ndim:
-            forms += ["[::-1]", "[1:]", "[::2]", "[-2:]", "[..., ::-1]", "[..., None]", "[..., :3]", self.subscript(array)]
+            forms += [
+                "[::-1]",
+                "[1:]",
+                "[::2]",
+                "[-2:]",
+                "[..., ::-1]",
+                "[..., None]",
+                "[..., :3]",
+                self.subscript(array),
+            ]
         if array.ndim > 1:
             forms += [".T", "[:, ::-1]", "[:, 1]", "[::-1, 1:]", ".swapaxes(0, -1)", ".diagonal()", ".squeeze()"]
             forms += [f".transpose({', '.join(str(n) for n in (*range(1, array.ndim), 0))})", "[:, None]"]

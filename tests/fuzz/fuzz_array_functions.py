@@ -100,7 +100,10 @@ def _selected(e: ArrayExpressions, name: str, array: Any) -> str:
     places = e.places(array, 5)
     n = array.shape[0]
     forms = [f"{name}[{places}]", f"{name}[{name} > 2]" if array.dtype.kind != "c" else f"{name}[{name} != 0]"]
-    forms += [f"np.take({name}, {places}, axis=0)", f"np.take({name}, [-1, 1, 30], mode={e.choose.pick('wrap', 'clip')!r})"]
+    forms += [
+        f"np.take({name}, {places}, axis=0)",
+        f"np.take({name}, [-1, 1, 30], mode={e.choose.pick('wrap', 'clip')!r})",
+    ]
     forms += [f"np.nonzero({name})", f"np.flatnonzero({name})", f"np.argwhere({name})", f"np.delete({name}, 0, axis=0)"]
     forms += [f"np.compress([True, False, True], {name}, axis=0)", f"np.extract({name} == {name}, {name})"]
     forms += [f"{name}{e.subscript(array)}", f"{name}[::2][{e.places(array[::2], 3)}]"]

@@ -186,9 +186,7 @@ def _descriptions_differ(actual: Any, expected: Any, strides: bool) -> str:
     if actual.dtype != expected.dtype or actual.shape != expected.shape:
         return f"{actual.dtype}{actual.shape}, in NumPy {expected.dtype}{expected.shape}"
     if strides and expected.size > 1:
-        mine, theirs = (
-            tuple(s for s, n in zip(x.strides, x.shape, strict=True) if n > 1) for x in (actual, expected)
-        )
+        mine, theirs = (tuple(s for s, n in zip(x.strides, x.shape, strict=True) if n > 1) for x in (actual, expected))
         if mine != theirs:
             return f"strides {actual.strides}, in NumPy {expected.strides}"
     return ""

@@ -38,7 +38,7 @@ class Case:
         return int(self.pick(*SIZES[:-2]))
 
     def on_device(self) -> bool:
-        return not self.host and not self.choose.chance(16)
+        return not self.host and not self.choose.chance(60)
 
     def array(self, name: str, shape: tuple[int, ...], form: str = "", kind: str = "") -> str:
         """Prepare an operand inside of memory that is NaN around it, in one of several layouts."""

@@ -366,9 +366,11 @@ def _out(c: Case, shape: tuple[int, ...], form: str = "") -> None:
 
 
 def _common(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(max(a, b) if a and b else 0 for a, b in zip(one, other, strict=True)) if len(one) == len(
-        other
-    ) else max(one, other, key=len)
+    return (
+        tuple(max(a, b) if a and b else 0 for a, b in zip(one, other, strict=True))
+        if len(one) == len(other)
+        else max(one, other, key=len)
+    )
 
 
 def matmul(c: Case) -> Call:

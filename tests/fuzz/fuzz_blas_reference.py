@@ -100,7 +100,9 @@ class Linalg:
         return _stored(_add(alpha * value, beta, out), np.result_type(a, x), out)
 
     @staticmethod
-    def syrk(a: Any, *, lower: bool = False, hermitian: bool = False, alpha: Any = 1, beta: Any = 0, out: Any = None) -> Any:
+    def syrk(
+        a: Any, *, lower: bool = False, hermitian: bool = False, alpha: Any = 1, beta: Any = 0, out: Any = None
+    ) -> Any:
         value = alpha * wide(a) @ turned(wide(a), 2 if hermitian else 1)
         return _stored(_one_triangle(_add(value, beta, out), lower, out), a.dtype, out)
 

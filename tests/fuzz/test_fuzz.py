@@ -60,10 +60,12 @@ def test_a_difference_of_an_array_is_reported(device, monkeypatch):
     subject = Subject("arrays")
     subject.check(Program(source, "arrays"))
     monkeypatch.setattr("fuzz_array_run.HostCuda.to_device", lambda x: x + 2)
-    with pytest.raises(Difference, match="v1: .* elements differ"):
+    with pytest.raises(Difference, match=r"v1: .* elements differ"):
         subject.check(Program(source, "arrays"))
-    with pytest.raises(Difference, match="statement 2.*raises OutOfBoundsError"):
-        subject.check(Program("v1 = cuda.to_device(data('i4', (4,), 1))\nv1[9 if hasattr(cuda, 'jit') else 0]", "arrays"))
+    with pytest.raises(Difference, match=r"statement 2.*raises OutOfBoundsError"):
+        subject.check(
+            Program("v1 = cuda.to_device(data('i4', (4,), 1))\nv1[9 if hasattr(cuda, 'jit') else 0]", "arrays")
+        )
 
 
 def test_a_difference_of_a_product_is_reported(device, monkeypatch):
