@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from fuzz_array_data import DTYPES
-from fuzz_array_run import execute
+from fuzz_array_run import execute, quiet
 from fuzz_expressions import Chooser
 
 LARGEST = 3000  # elements of a result
@@ -78,7 +78,8 @@ class ArrayExpressions:
 
     def written(self) -> str:
         names = self.arrays("v")
-        fitting = [n for n in names if self.scope[n].flags.writeable]
+        with quiet():
+            fitting = [n for n in names if self.scope[n].flags.writeable]
         return str(self.choose.pick(*(fitting or names)))
 
     def value(self, text: str) -> Any:

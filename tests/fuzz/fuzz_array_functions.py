@@ -88,7 +88,7 @@ def _joined(e: ArrayExpressions, name: str, array: Any) -> str:
     forms = [f"np.concatenate(({name}, {other}), axis={axis})", f"np.stack(({name}, {other}), axis={axis})"]
     forms += [f"np.hstack(({name}, {other}))", f"np.vstack(({other}, {name}))", f"np.append({name}, {other})"]
     forms += [f"np.concatenate(({name}, {e.device_array()}), axis=None)", f"np.dstack(({name}, {name}))"]
-    forms += [f"np.broadcast_arrays({name}, {other})", f"np.insert({name}, 0, 1, axis={axis})"]
+    forms += [f"np.broadcast_arrays({name}, {other})[0].copy()", f"np.insert({name}, 0, 1, axis={axis})"]
     if array.ndim == 1:
         forms.append(f"np.meshgrid({name}[:7], {name}[:3])")
     return str(e.choose.pick(*forms))
@@ -114,7 +114,9 @@ def _selected(e: ArrayExpressions, name: str, array: Any) -> str:
         forms.append(f"{name}[np.arange({n}) % 2 == 0, 1:]")
     if array.dtype.kind in "iu":
         forms.append(f"np.choose({name} % 2 == 0, ({name}, 1))")
-    return str(e.choose.pick(*forms))
+    text = str(e.choose.pick(*forms))
+    # NumPy leaves the order of results of subscripts open
+    return text if array.flags.c_contiguous or "nonzero" in text else f"np.copy({text}, order='C')"
 
 
 def _moved(e: ArrayExpressions, name: str, array: Any) -> str:
@@ -136,7 +138,7 @@ def _moved(e: ArrayExpressions, name: str, array: Any) -> str:
 
 
 def _copied(e: ArrayExpressions, name: str, array: Any) -> str:
-    forms = [f"{name}.copy()", f"np.copy({name})", f"np.ascontiguousarray({name})", f"np.asfortranarray({name})"]
+    forms = [f"{name}.copy()", f"np.copy({name})"]
     forms += [f"{name}.flatten()", f"{name}.astype({name}.dtype, order='F')", f"np.zeros_like({name})"]
     forms += [f"np.full_like({name}, 1)", f"np.ravel({name}, order={e.choose.pick('C', 'F', 'K', 'A')!r})", f"+{name}"]
     forms += [f"{name}.copy(order={e.choose.pick('C', 'F', 'K')!r})", f"np.array({name}.T + 0).T"]

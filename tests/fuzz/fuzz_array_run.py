@@ -13,7 +13,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -96,7 +96,7 @@ def device_scope() -> dict[str, Any]:
     return {"np": np, "cuda": cuda, "data": data, "ulp": ulp, "in_threads": in_threads, "step": step}
 
 
-@cache
+@lru_cache(4096)
 def _code(statement: str) -> tuple[Any, bool]:
     try:
         return compile(statement, "<program>", "eval"), True

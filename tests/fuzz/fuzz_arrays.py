@@ -7,15 +7,14 @@ arrays, ``n`` numbers, ``r`` results that are not exact, which nothing computes 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import numpy as np
 from fuzz_array_data import DTYPES
 from fuzz_array_expressions import ArrayExpressions
 from fuzz_array_run import difference, execute, host_scope
-from fuzz_expressions import Chooser
-from fuzz_lines import Program
+from fuzz_lines import Program, SeededChooser
 from fuzz_subject import Difference
 from hypothesis import strategies as st
 
@@ -27,8 +26,8 @@ _SHAPES = tuple(s for s, n in zip(SHAPES, SHAPE_WEIGHTS, strict=True) for _ in r
 class _Maker(ArrayExpressions):
     """Statements of one program."""
 
-    def __init__(self, draw: Callable[..., Any]) -> None:
-        super().__init__(Chooser(draw), host_scope())
+    def __init__(self, random: Random) -> None:
+        super().__init__(SeededChooser(random), host_scope())
         self.statements: list[str] = []
         self.count = 0
 
@@ -249,10 +248,9 @@ def _fits(value: Any, target: Any) -> bool:
         return False
 
 
-@st.composite
-def programs(draw: Callable[..., Any]) -> Program:
+def programs() -> st.SearchStrategy[Program]:
     """Programs whose results are exact, or within a tolerance that the statement names."""
-    return _Maker(draw).make()
+    return st.integers(0, 2**64 - 1).map(lambda seed: _Maker(Random(seed)).make())
 
 
 def check(program: Program) -> None:

@@ -376,7 +376,7 @@ def _common(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
 def matmul(c: Case) -> Call:
     m, n, k = c.size(), c.size(), c.size()
     if c.choose.chance(4):
-        c.kind = "f2"
+        c.kind, c.complex = "f2", False
         k = min(k, 97)
     one, other = _batch(c)
     c.host = c.host and True

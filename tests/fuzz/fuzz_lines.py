@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from functools import cache
-from typing import ClassVar
+from functools import lru_cache
+from random import Random
+from typing import Any, ClassVar
+
+from fuzz_expressions import Chooser
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,24 @@ class Program:
         return f"from fuzz_lines import Program\nfrom fuzz_{self.subject} import check\n\n{call}"
 
 
-@cache
+@lru_cache(64)
 def _statements(source: str) -> tuple[str, ...]:
     return tuple(ast.get_source_segment(source, node) or "" for node in ast.parse(source).body)
+
+
+class SeededChooser(Chooser):
+    """Choices by a random generator: hypothesis, which records each, repeats half of the programs, and slowly."""
+
+    def __init__(self, random: Random) -> None:
+        super().__init__(_undrawn)
+        self._random = random
+
+    def below(self, n: int) -> int:
+        return self._random.randrange(n) if n > 1 else 0
+
+
+def _undrawn(strategy: Any) -> Any:
+    raise NotImplementedError(strategy)
 
 
 def annotation(statement: str) -> str:
