@@ -21,8 +21,8 @@ from fuzz_minimise import minimised
 from fuzz_subject import SUBJECTS, Difference, Invalid, Subject
 
 CHUNK = 200  # programs of one process
-MINIMISING = 60  # seconds for making a failure smaller
-MINIMISED = 3  # failures of a kind in one chunk that are made smaller
+MINIMISING = 120  # seconds for making a failure smaller
+MINIMISED = 2  # failures of a kind in one chunk that are made smaller
 PATIENCE = 90  # seconds after which a program is taken to hang
 BACK_ENDS = ("opencl", "cuda", "sycl")
 

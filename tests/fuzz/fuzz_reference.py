@@ -11,15 +11,19 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Generator
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from fuzz_meeting import WARP, PyInt, Undefined, answered
 from fuzz_rough import COMPLEX, FUNCTIONS, allowed, apply, chosen
 
 
-class PyInt(int):
-    """A Python integer that is no constant: an index, a counter, a length."""
+class _Mode:
+    """``strict``: floats are checked to be exact; threads run backwards, and memory begins with ones."""
+
+    strict = False
 
 
 def is_number(value: Any) -> bool:
@@ -84,13 +88,28 @@ def binary(name: str, a: Any, b: Any) -> Any:
                 return PyInt(0)
             result = _OPERATORS[name](int(a), int(b))
             return result if type(a) is int and type(b) is int else PyInt(result)
+        if _Mode.strict:
+            _check_exact(name, float(a), float(b))
         return float(_OPERATORS[name](np.float64(a), np.float64(b)))
     if isinstance(a, float) and is_number(b):
         return float(_OPERATORS[name](np.float64(a), np.float64(b)))
     if isinstance(b, float) and not isinstance(b, np.generic) and is_number(a):
         return float(_OPERATORS[name](np.float64(a), np.float64(b)))
     a, b = (int(x) if isinstance(x, PyInt) else x for x in (a, b))
+    if _Mode.strict:
+        _check_exact(name, a, b)
     return _OPERATORS[name](a, b)
+
+
+def _check_exact(name: str, a: Any, b: Any) -> None:
+    result = _OPERATORS[name](a, b)
+    if not isinstance(result, np.floating | float) or name not in ("Add", "Sub", "Mult", "Div"):
+        return
+    if not all(math.isfinite(x) for x in (a, b, result)):
+        raise Undefined(f"{name} of {a} and {b}")
+    exact = _OPERATORS[name](Fraction(float(a)), Fraction(float(b)))
+    if exact != Fraction(float(result)):
+        raise Undefined(f"{name} of {a} and {b} is rounded")
 
 
 def unary(name: str, a: Any) -> Any:
@@ -135,6 +154,10 @@ def fit(value: Any, dtype: Any) -> Any:
     """A value as an element of an array: converted as C does."""
     if isinstance(value, PyInt | int) and not isinstance(value, bool):
         value = np.int64(value)
+    if isinstance(value, float | np.floating) and np.dtype(dtype).kind in "iu":
+        info = np.iinfo(dtype)
+        if not info.min <= value <= info.max:
+            raise Undefined(f"{value} as {dtype}")
     return np.asarray(value).astype(dtype)[()]
 
 
@@ -187,14 +210,22 @@ class Thread:
         self.blockDim, self.gridDim = _axes(block_shape), _axes(grid_shape)
         self._place = [PyInt(block[n] * block_shape[n] + thread[n]) for n in range(3)]
         self._shared = shared
-        self.local = SimpleNamespace(array=lambda shape, dtype: np.zeros(shape, dtype))
+        self.local = SimpleNamespace(array=_memory)
         self.atomic = _Atomic()
 
     def grid(self, ndim: int) -> Any:
         return self._place[0] if ndim == 1 else tuple(self._place[:ndim])
 
     def shared_array(self, site: int, shape: Any, dtype: Any) -> Any:
-        return self._shared.setdefault(site, np.zeros(shape, dtype))
+        return self._shared.setdefault(site, _memory(shape, dtype))
+
+
+def _memory(shape: Any, dtype: Any) -> Any:
+    """Memory that nothing has set yet: whatever depends on what it holds is undefined."""
+    array = np.zeros(shape, dtype.dtype if isinstance(dtype, _Maker) else dtype)
+    if _Mode.strict:
+        array.reshape(-1).view(np.uint8)[:] = 1
+    return array
 
 
 class _Atomic:
@@ -212,7 +243,7 @@ class _Atomic:
 
 MOST_TURNS = 100_000  # of the while loops of all threads
 
-BARRIERS = ("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or")
+BARRIERS = ("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", *WARP)
 
 
 def _has_barrier(function: ast.FunctionDef, waiting: set[str]) -> bool:
@@ -279,8 +310,7 @@ class _Rewriter(ast.NodeTransformer):
         if text == "cuda.shared.array":
             return _call("_t.shared_array", ast.Constant(next(self.sites)), *node.args)
         if text.removeprefix("cuda.") in BARRIERS:
-            value = node.args[0] if node.args else ast.Constant(None)
-            return ast.Yield(ast.Tuple([ast.Constant(text.removeprefix("cuda.")), value], ast.Load()))
+            return ast.Yield(ast.Tuple([ast.Constant(text.removeprefix("cuda.")), *node.args], ast.Load()))
         if text in self.functions:
             node.args.insert(0, ast.Name("_t", ast.Load()))
             return ast.YieldFrom(node) if text in self.waiting else node
@@ -360,12 +390,18 @@ _SCOPE: dict[str, Any] = {
 
 
 def execute(
-    source: str, name: str, grid: tuple[int, ...], block: tuple[int, ...], args: tuple[Any, ...]
+    source: str,
+    name: str,
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    args: tuple[Any, ...],
+    strict: bool = False,
 ) -> dict[int, Any]:
     """Run the kernel ``name`` of a text in plain Python on ``args``, whose arrays change.
 
-    Returns by how much elements of rough arrays may differ, by the ids of the arrays.
+    Returns by how much elements of rough arrays may differ, by the ids of the arrays. ``strict``: see `_Mode`.
     """
+    _Mode.strict = strict
     tolerances: dict[int, Any] = {}
 
     def rough_store(array: Any, index: Any, value: Any) -> None:
@@ -383,27 +419,29 @@ def execute(
     values = tuple(PyInt(a) if type(a) is int else a for a in args)
     shape = tuple((*s, 1, 1)[:3] for s in (grid, block))
     with np.errstate(all="ignore"):
-        for place in np.ndindex(*shape[0][::-1]):
+        for place in list(np.ndindex(*shape[0][::-1]))[:: -1 if strict else 1]:
             shared: dict[int, Any] = {}
             threads = [Thread(place[::-1], inner[::-1], shape, shared) for inner in np.ndindex(*shape[1][::-1])]
-            _run_block([scope[name](thread, *values) for thread in threads])
+            _run_block(scope[name], values, threads)
     return tolerances
 
 
-def _run_block(threads: list[Generator[Any, Any, None] | None]) -> None:
+def _run_block(kernel: Any, values: tuple[Any, ...], threads: list[Thread]) -> None:
     """Let the threads of a block run from barrier to barrier."""
-    alive = {n: t for n, t in enumerate(threads) if t is not None}
+    order = range(len(threads))[:: -1 if _Mode.strict else 1]
+    alive: dict[int, Generator[Any, Any, None]] = {}
+    for n in order:
+        thread = kernel(threads[n], *values)  # a kernel without barriers is no generator: it has run
+        if thread is not None:
+            alive[n] = thread
     answers: dict[int, Any] = dict.fromkeys(alive)
     while alive:
-        met: dict[int, tuple[str, Any]] = {}
+        met: dict[int, tuple[Any, ...]] = {}
         for n, thread in list(alive.items()):
             try:
                 met[n] = thread.send(answers[n])
             except StopIteration:
                 del alive[n]
-        if len({kind for kind, _ in met.values()}) > 1:
-            raise AssertionError("threads wait at different barriers: the generator's mistake")
-        flags = [bool(value) for _, value in met.values()]
-        for n, (kind, _) in met.items():
-            count = {"syncthreads_count": sum(flags), "syncthreads_and": all(flags), "syncthreads_or": any(flags)}
-            answers[n] = PyInt(count[kind]) if kind in count else None
+        if len({kind for kind, *_ in met.values()}) > 1:
+            raise Undefined("threads wait at different barriers")
+        answers = answered(met, len(threads)) if met else {}
