@@ -131,7 +131,7 @@ def _checked(chunk: Chunk, journal: Path) -> Outcome:
 
     @seeded(chunk.seed)
     @settings(
-        max_examples=chunk.programs,
+        max_examples=CHUNK,  # hypothesis draws others for another number
         database=None,
         deadline=None,
         phases=(Phase.generate,),

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from zlib import crc32
 
 import numpy as np
+from fuzz_blocks import flag_across_barrier, own_slot, shared_atomics, tile, warp
 from fuzz_expressions import (
     FLOATS,
     INTEGERS,
@@ -24,8 +26,9 @@ from fuzz_expressions import (
     stored,
     variable,
 )
+from fuzz_records import RecordArray, Records, fields_of, filled, record_type
 from fuzz_rough import RoughExpressions
-from fuzz_script import script
+from fuzz_script import dtype_text, script
 from hypothesis import strategies as st
 
 
@@ -49,6 +52,7 @@ class Kernel:
     grid: tuple[int, ...]
     block: tuple[int, ...]
     seed: int
+    shared_bytes: int = 0
 
     def values(self) -> tuple[Any, ...]:
         """The arguments, the same each time, whichever others there are."""
@@ -78,6 +82,11 @@ def _value(random: np.random.Generator, argument: Argument) -> Any:
         found = _numbers(random, argument.kind, 1)[0]
         return bool(found) if argument.kind == "b" else found
     count = int(np.prod(argument.shape))
+    if argument.kind.startswith("np.dtype"):
+        records = np.zeros(argument.shape, eval(argument.kind, {"np": np}))
+        if not argument.written:
+            filled(random, records, _numbers)
+        return records
     data = np.zeros(count, np.dtype(argument.kind if argument.kind != "b" else bool))
     if not argument.written:
         data = _numbers(random, argument.kind, count)
@@ -103,7 +112,7 @@ class Place:
     outer: frozenset[str] = field(default_factory=frozenset)  # variables whose types must stay
 
 
-class Body(Expressions):
+class Body(Records, Expressions):
     """The statements of one function."""
 
     def __init__(self, chooser: Chooser, results: tuple[str, ...] | None) -> None:
@@ -120,6 +129,8 @@ class Body(Expressions):
         self.rough: list[ArrayName] = []  # written at [i] with values that are rounded
         self.counter = 0
         self.size = 0
+        self.per_block = 1
+        self.warps = False  # whole warps meet: no thread returns before the others
 
     def say(self, level: int, text: str) -> None:
         self.lines.append("    " * level + text)
@@ -154,12 +165,19 @@ class Body(Expressions):
         simple: list[Callable[[Place], None]] = [self.output, self.declare, self.assign, self.assign, self.unpack]
         simple += [self.augmented, self.local_store if self.local else self.local_array, self.local_array, self.view]
         simple += [self.retype, self.several]
+        if self.own_records:
+            simple += [self.record_store, self.record_store, self.record_store]
+        if self.outputs and not place.in_loop:
+            simple.append(partial(own_slot, self))
         if self.accumulators:
             simple.append(self.atomic)
         if self.rough:
             simple += [self.rounded, self.rounded]
         if self.shared and place.uniform:
             simple += [self.phase, self.phase, self.vote, self.helper]
+            simple += [partial(f, self) for f in (shared_atomics, tile, flag_across_barrier)]
+            if self.warps:
+                simple += [partial(warp, self)] * 4
         if place.depth > 0:
             simple += [self.branch, self.branch, self.for_loop, self.while_loop, self.items_loop]
             if place.uniform and self.shared:
@@ -168,7 +186,7 @@ class Body(Expressions):
         if place.in_loop and self.choose.chance(6):
             self.say(place.level, f"if {self.condition(1).text}:")
             self.say(place.level + 1, self.choose.pick("break", "continue"))
-        elif place.may_return and self.choose.chance(16):
+        elif place.may_return and not self.warps and self.choose.chance(16):
             self.say(place.level, f"if {self.condition(1).text}:")
             self.leave(place.level + 1)
 
@@ -198,6 +216,18 @@ class Body(Expressions):
             sign = self.choose.pick("+=", "^=", "-=")
         self.say(level, f"{array.text}[{place}] {sign} {value.text}")
 
+    def record_store(self, place: Place) -> None:
+        """A field of the thread's own record, or the whole record, gets a value."""
+        if self.records and self.choose.chance(8):
+            pairs = [(a, b) for a in self.own_records for b in self.records if a.fields == b.fields]
+            if pairs:
+                mine, other = self.choose.pick(*pairs)
+                self.say(place.level, f"{mine.text}[i] = {other.text}[{self.index(other.length, 1)}]")
+                return
+        target, kind = self.record_target()
+        sign = self.choose.pick("+=", "^=", "-=") if kind in INTEGERS and self.choose.chance(4) else "="
+        self.say(place.level, f"{target} {sign} {stored(self.number(2), kind).text}")
+
     def rounded(self, place: Place) -> None:
         """An element that gets a rounded value."""
         array = self.choose.pick(*self.rough)
@@ -207,10 +237,10 @@ class Body(Expressions):
 
     def rough_leaf(self) -> str:
         known = [variable(n, k) for n, k in self.variables.items()] + self.fixed
-        numbers = [e for e in known if e.kind in FLOATS or e.kind == "pf"]
+        numbers = [e for e in known if e.kind in ("f4", "f8", "pf")]
         if numbers and not self.choose.chance(3):
             return self.choose.pick(*numbers).text
-        arrays = [a for a in self.arrays if a.kind in FLOATS]
+        arrays = [a for a in self.arrays if a.kind in ("f4", "f8")]
         if arrays and not self.choose.chance(3):
             array = self.choose.pick(*arrays)
             return f"{array.text}[{', '.join(self.index(n, -1) for n in array.shape)}]"
@@ -536,14 +566,23 @@ class _Maker:
         while len(self.functions) < 2 and choose.chance(2):
             self.device_function()
         barriers = choose.chance(2)
-        block = choose.pick((4,), (1,), (8,), (4, 2), (32,))
-        grid = choose.pick((1,), (2,), (3,)) if len(block) == 1 else choose.pick((1, 1), (2, 1), (1, 2))
+        warps = barriers and choose.chance(4)
+        block = choose.pick((32,), (64,), (8, 4)) if warps else choose.pick((4,), (1,), (8,), (4, 2), (2, 2, 2), (32,))
+        grid = {
+            1: ((1,), (2,), (3,)),
+            2: ((1, 1), (2, 1), (1, 2)),
+            3: ((1, 1, 1), (2, 1, 1), (1, 1, 2)),
+        }[len(block)]
+        grid = choose.pick(*grid)
         body = Body(choose, None)
         body.functions = list(self.functions)
-        per_block = int(np.prod(block))
+        per_block = body.per_block = int(np.prod(block))
+        body.warps = warps
         total = per_block * int(np.prod(grid))
         self.inputs(body)
         self.outputs(body, total)
+        if choose.chance(3):
+            self.records(body, total)
         self.places(body, block, total, grid)
         if barriers:
             self.shared(body, per_block)
@@ -609,11 +648,26 @@ class _Maker:
             self.arguments.append(argument)
             body.accumulators.append((operation, ArrayName("c0", argument.kind, (4,))))
 
+    def records(self, body: Body, total: int) -> None:
+        """Records that are read, and records of which each thread writes its own."""
+        dtype = record_type(self.choose)
+        if self.choose.chance(2):
+            self.arguments.append(Argument("e0", dtype_text(dtype), (7,), "C"))
+            body.records.append(RecordArray("e0", fields_of(dtype), 7))
+            dtype = dtype if self.choose.chance(2) else record_type(self.choose)
+        self.arguments.append(Argument("e1", dtype_text(dtype), (total,), "C", self.choose.chance(2)))
+        body.own_records.append(RecordArray("e1", fields_of(dtype), total))
+
     def places(self, body: Body, block: tuple[int, ...], total: int, grid: tuple[int, ...]) -> None:
         """Which thread it is: ``t`` in the block, ``i`` in the grid."""
         if len(block) == 1:
             body.say(1, "t = cuda.threadIdx.x")
             body.say(1, "i = cuda.grid(1)")
+        elif len(block) == 3:
+            body.say(1, "x, y, z = cuda.grid(3)")
+            extents = [b * g for b, g in zip(block, grid, strict=True)]
+            body.say(1, f"i = (z * {extents[1]} + y) * {extents[0]} + x")
+            body.say(1, f"t = (cuda.threadIdx.z * {block[1]} + cuda.threadIdx.y) * {block[0]} + cuda.threadIdx.x")
         else:
             body.say(1, "x, y = cuda.grid(2)")
             body.say(1, f"i = y * {block[0] * grid[0]} + x")

@@ -150,15 +150,23 @@ def _float(x: Any) -> float:
     return float(x)
 
 
+_LARGEST = 2**63 - 1
+
+
 def fit(value: Any, dtype: Any) -> Any:
     """A value as an element of an array: converted as C does."""
     if isinstance(value, PyInt | int) and not isinstance(value, bool):
-        value = np.int64(value)
+        value = np.uint64(value) if value > _LARGEST else np.int64(value)
     if isinstance(value, float | np.floating) and np.dtype(dtype).kind in "iu":
         info = np.iinfo(dtype)
         if not info.min <= value <= info.max:
             raise Undefined(f"{value} as {dtype}")
     return np.asarray(value).astype(dtype)[()]
+
+
+def fit_item(value: Any, owner: Any, key: Any) -> Any:
+    """A value as an element of an array, or as a field of a record."""
+    return fit(value, owner.dtype.fields[key][0] if isinstance(key, str) else owner.dtype)
 
 
 class _Maker:
@@ -201,6 +209,15 @@ def _axes(values: tuple[int, ...]) -> SimpleNamespace:
     return SimpleNamespace(x=PyInt(values[0]), y=PyInt(values[1]), z=PyInt(values[2]))
 
 
+def _unsigned(x: Any) -> Any:
+    return np.dtype(f"u{x.dtype.itemsize}").type
+
+
+def _bits_of(x: Any) -> str:
+    """The bits of an integer of 32 or 64."""
+    return f"{int(x.astype(_unsigned(x))):0{8 * x.dtype.itemsize}b}"
+
+
 class Thread:
     """What ``cuda`` is for one thread."""
 
@@ -212,6 +229,16 @@ class Thread:
         self._shared = shared
         self.local = SimpleNamespace(array=_memory)
         self.atomic = _Atomic()
+
+    popc = staticmethod(lambda x: np.int32(_bits_of(x).count("1")))
+    clz = staticmethod(lambda x: np.int32((_bits_of(x) + "1").index("1")))
+    ffs = staticmethod(lambda x: np.int32(_bits_of(x)[::-1].find("1") + 1))
+    brev = staticmethod(lambda x: _unsigned(x)(int(_bits_of(x)[::-1], 2)).astype(x.dtype))
+    selp = staticmethod(lambda test, a, b: a if test else b)
+
+    def fma(self, a: Any, b: Any, c: Any) -> Any:
+        """Exact, by the generator's promise."""
+        return binary("Add", binary("Mult", a, b), c)
 
     def grid(self, ndim: int) -> Any:
         return self._place[0] if ndim == 1 else tuple(self._place[:ndim])
@@ -228,14 +255,28 @@ def _memory(shape: Any, dtype: Any) -> Any:
     return array
 
 
-class _Atomic:
-    def __getattr__(self, name: str) -> Callable[[Any, Any, Any], Any]:
-        function = {"add": np.add, "sub": np.subtract, "max": np.maximum, "min": np.minimum}.get(name)
-        function = function or {"and_": np.bitwise_and, "or_": np.bitwise_or, "xor": np.bitwise_xor}[name]
+_ATOMICS: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "max": np.maximum,
+    "min": np.minimum,
+    "and_": np.bitwise_and,
+    "or_": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "exch": lambda old, value: value,
+    "inc": lambda old, value: old + 1 if old < value else 0,
+    "dec": lambda old, value: value if old == 0 or old > value else old - 1,
+    "cas": lambda old, wanted, value: value if old == wanted else old,
+}
 
-        def apply(array: Any, index: Any, value: Any) -> Any:
+
+class _Atomic:
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        function = _ATOMICS[name]
+
+        def apply(array: Any, index: Any, *values: Any) -> Any:
             old = array[index]
-            array[index] = function(old, fit(value, array.dtype))
+            array[index] = function(old, *(fit(v, array.dtype) for v in values))
             return old
 
         return apply
@@ -287,7 +328,11 @@ class _Rewriter(ast.NodeTransformer):
         target = node.targets[0]
         if isinstance(target, ast.Subscript):
             owner = ast.parse(ast.unparse(target.value), mode="eval").body
-            node.value = _call("_fit", node.value, ast.Attribute(owner, "dtype", ast.Load()))
+            key = target.slice if isinstance(target.slice, ast.Constant) else ast.Constant(None)
+            node.value = _call("_fit_item", node.value, owner, key)
+        elif isinstance(target, ast.Attribute):
+            owner = ast.parse(ast.unparse(target.value), mode="eval").body
+            node.value = _call("_fit_item", node.value, owner, ast.Constant(target.attr))
         return node
 
     def visit_While(self, node: ast.While) -> ast.AST:
@@ -377,7 +422,7 @@ _SCOPE: dict[str, Any] = {
     "math": _Math(),
     "_binary": binary,
     "_unary": unary,
-    "_fit": fit,
+    "_fit_item": fit_item,
     "_min": _extreme(min),
     "_max": _extreme(max),
     "_int": _int,
@@ -416,7 +461,7 @@ def execute(
 
     scope = _SCOPE | {"_turn": turn, "_rough_store": rough_store, "_rough": apply, "_chosen": chosen}
     exec(compile(translate(source), f"<reference of {name}>", "exec"), scope)
-    values = tuple(PyInt(a) if type(a) is int else a for a in args)
+    values = tuple(_argument(a) for a in args)
     shape = tuple((*s, 1, 1)[:3] for s in (grid, block))
     with np.errstate(all="ignore"):
         for place in list(np.ndindex(*shape[0][::-1]))[:: -1 if strict else 1]:
@@ -424,6 +469,12 @@ def execute(
             threads = [Thread(place[::-1], inner[::-1], shape, shared) for inner in np.ndindex(*shape[1][::-1])]
             _run_block(scope[name], values, threads)
     return tolerances
+
+
+def _argument(value: Any) -> Any:
+    if type(value) is int:
+        return PyInt(value)
+    return value.view(np.recarray) if isinstance(value, np.ndarray) and value.dtype.names else value
 
 
 def _run_block(kernel: Any, values: tuple[Any, ...], threads: list[Thread]) -> None:
