@@ -447,6 +447,8 @@ class Expressions:
         test = self.condition(depth)
         if self.choose.chance(6):
             b = a
+            if self.choose.chance(2) and not a.literal:
+                a = replace(a, text=f"({a.text} if {self._chain(0).text} else {b.text})")
         if a.literal or b.literal:
             a, b = (cast(x, "i4") if x.literal else x for x in (a, b))
         if a.kind != b.kind:
@@ -609,6 +611,8 @@ class Expressions:
 
     def _comparison(self, depth: int) -> Typed:
         a, b = self._comparable(depth)
+        if a.integer and b.integer and self.choose.chance(4):
+            b = self._widened(b)
         operator = self.choose.pick("<", "<=", ">", ">=", "==", "!=")
         if a.kind == "b":
             operator = self.choose.pick("==", "!=")

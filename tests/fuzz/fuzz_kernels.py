@@ -48,7 +48,7 @@ def check(kernel: Kernel) -> None:
         raise Invalid(f"{type(error).__name__}: {error}") from error
     results = kernel.values()
     try:
-        compiled(kernel.source)[kernel.grid, kernel.block](*results)
+        compiled(kernel.source)[kernel.configuration](*results)
     except KernelValueError as error:
         if "divides by zero" in str(error) and not _is_nonzero(error):
             raise Invalid from None

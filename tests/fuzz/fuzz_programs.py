@@ -26,6 +26,7 @@ from fuzz_expressions import (
     stored,
     variable,
 )
+from fuzz_functions import array_function, call_with_array, call_with_record, quotient_and_remainder, record_function
 from fuzz_records import RecordArray, Records, fields_of, filled, record_type
 from fuzz_rough import RoughExpressions
 from fuzz_script import dtype_text, script
@@ -53,6 +54,11 @@ class Kernel:
     block: tuple[int, ...]
     seed: int
     shared_bytes: int = 0
+
+    @property
+    def configuration(self) -> tuple[Any, ...]:
+        """What a launch is configured with."""
+        return (self.grid, self.block, *((0, self.shared_bytes) if self.shared_bytes else ()))
 
     def values(self) -> tuple[Any, ...]:
         """The arguments, the same each time, whichever others there are."""
@@ -130,6 +136,8 @@ class Body(Records, Expressions):
         self.counter = 0
         self.size = 0
         self.per_block = 1
+        self.array_functions: list[tuple[str, ArrayName, tuple[str, str], str]] = []  # array, items of a tuple, result
+        self.record_functions: list[tuple[str, RecordArray, str]] = []
         self.warps = False  # whole warps meet: no thread returns before the others
 
     def say(self, level: int, text: str) -> None:
@@ -155,7 +163,8 @@ class Body(Records, Expressions):
         """Some statements."""
         before = len(self.lines)
         self.statement(place)
-        while self.size < 30 and self.choose.more():
+        top = place.depth == 3
+        while self.size < (40 if top else 30) and (not self.choose.chance(8) if top else self.choose.more()):
             self.statement(place)
         if len(self.lines) == before:
             self.say(place.level, "pass")
@@ -167,21 +176,27 @@ class Body(Records, Expressions):
         simple += [self.retype, self.several]
         if self.own_records:
             simple += [self.record_store, self.record_store, self.record_store]
+        if self.record_functions:
+            simple.append(partial(call_with_record, self))
+        if self.array_functions:
+            simple += [partial(call_with_array, self)] * 2
+        simple.append(partial(quotient_and_remainder, self))
         if self.outputs and not place.in_loop:
             simple.append(partial(own_slot, self))
         if self.accumulators:
             simple.append(self.atomic)
         if self.rough:
             simple += [self.rounded, self.rounded]
-        if self.shared and place.uniform:
-            simple += [self.phase, self.phase, self.vote, self.helper]
-            simple += [partial(f, self) for f in (shared_atomics, tile, flag_across_barrier)]
-            if self.warps:
-                simple += [partial(warp, self)] * 4
         if place.depth > 0:
             simple += [self.branch, self.branch, self.for_loop, self.while_loop, self.items_loop]
-            if place.uniform and self.shared:
-                simple += [self.uniform_loop, self.uniform_branch]
+        if self.shared and place.uniform:
+            together = [self.phase, self.phase, self.vote, self.helper]
+            together += [partial(f, self) for f in (shared_atomics, tile, flag_across_barrier)]
+            if self.warps:
+                together += [partial(warp, self)] * 4
+            if place.depth > 0:
+                together += [self.uniform_loop, self.uniform_branch]
+            simple = together if self.choose.chance(3) else simple + together
         self.choose.pick(*simple)(place)
         if place.in_loop and self.choose.chance(6):
             self.say(place.level, f"if {self.condition(1).text}:")
@@ -566,8 +581,12 @@ class _Maker:
         while len(self.functions) < 2 and choose.chance(2):
             self.device_function()
         barriers = choose.chance(2)
+        stride = not barriers and choose.chance(4)
         warps = barriers and choose.chance(4)
-        block = choose.pick((32,), (64,), (8, 4)) if warps else choose.pick((4,), (1,), (8,), (4, 2), (2, 2, 2), (32,))
+        if warps:
+            block = choose.pick((32,), (64,), (8, 4))
+        else:
+            block = choose.pick((4,), (1,), (8,), (32,), *(() if stride else ((4, 2), (2, 2, 2))))
         grid = {
             1: ((1,), (2,), (3,)),
             2: ((1, 1), (2, 1), (1, 2)),
@@ -578,24 +597,29 @@ class _Maker:
         body.functions = list(self.functions)
         per_block = body.per_block = int(np.prod(block))
         body.warps = warps
-        total = per_block * int(np.prod(grid))
+        total = per_block * int(np.prod(grid)) * (1 + stride) + 2 * stride
         self.inputs(body)
         self.outputs(body, total)
         if choose.chance(3):
             self.records(body, total)
+        for write in (array_function, record_function):
+            if choose.chance(3):
+                self.text += write(body, Body(choose, (choose.pick(*STRONG),)))
         self.places(body, block, total, grid)
-        if barriers:
-            self.shared(body, per_block)
-        body.block(Place(1, 3, uniform=barriers))
+        shared_bytes = self.shared(body, per_block) if barriers else 0
+        level = 1 + stride
+        if stride:
+            body.say(1, f"for i in range(cuda.grid(1), {total}, cuda.gridsize(1)):")
+        body.block(Place(level, 3, in_loop=stride, uniform=barriers))
         for n, (name, kind) in enumerate(body.variables.items()):
             if n < 3:
                 array = Argument(f"r{n}", kind if kind in STRONG else {"b": "b", "pi": "i8", "pf": "f8"}[kind])
                 array = Argument(array.name, array.kind, (total,), "C", True)
                 self.arguments.append(array)
-                body.say(1, f"{array.name}[i] = {name}")
+                body.say(level, f"{array.name}[i] = {name}")
         head = f"@cuda.jit\ndef kernel({', '.join(a.name for a in self.arguments)}):"
         source = "\n".join([*self.text, head, *body.lines]) + "\n"
-        return Kernel(source, tuple(self.arguments), grid, block, choose.below(1 << 16))
+        return Kernel(source, tuple(self.arguments), grid, block, choose.below(1 << 16), shared_bytes)
 
     def device_function(self) -> None:
         choose = self.choose
@@ -630,6 +654,11 @@ class _Maker:
             if kind in ("pi", "b", "i4", "u1"):
                 body.uniform.append(e)
         body.fixed += self.globals
+        if choose.chance(4):
+            kind, length = choose.pick(*STRONG), choose.pick(3, 8)
+            values = _numbers(np.random.default_rng(choose.below(100)), kind, length).tolist()
+            self.text.append(f"C = np.array({values}, {NAMES[kind]})")
+            body.arrays.append(ArrayName(choose.pick("C", "cuda.const.array_like(C)"), kind, (length,)))
 
     def outputs(self, body: Body, total: int) -> None:
         choose = self.choose
@@ -676,17 +705,22 @@ class _Maker:
         body.fixed.append(Typed("cuda.blockIdx.x", "pi", 2))
         body.uniform += [Typed("cuda.blockIdx.x", "pi", 2), Typed("cuda.blockDim.x", "pi", 6)]
 
-    def shared(self, body: Body, per_block: int) -> None:
-        choose = self.choose
+    def shared(self, body: Body, per_block: int) -> int:
+        """Shared arrays with an element for each thread; returns the bytes of the dynamic one."""
+        choose, dynamic = self.choose, 0
         for n in range(1 + choose.below(2)):
             kind = choose.pick(*STRONG)
             body.shared.append(ArrayName(f"s_{n}", kind, (per_block,), True))
-            body.say(1, f"s_{n} = cuda.shared.array({per_block}, {NAMES[kind]})")
+            length = per_block
+            if n == 0 and choose.chance(4):
+                length, dynamic = 0, per_block * np.dtype(kind).itemsize
+            body.say(1, f"s_{n} = cuda.shared.array({length}, {NAMES[kind]})")
             body.say(1, f"s_{n}[t] = 0")
             if choose.chance(2):
                 body.helpers.append((f"b{n}", kind))
                 self.text.append(_HELPER.format(name=f"b{n}", step=choose.pick(1, 3)).rstrip())
         body.say(1, "cuda.syncthreads()")
+        return dynamic
 
 
 @st.composite

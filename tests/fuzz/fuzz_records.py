@@ -23,7 +23,7 @@ class Field:
 
 @dataclass(frozen=True)
 class RecordArray:
-    """An array of records that a program can read."""
+    """An array of records that a program can read; of length 0, a record."""
 
     text: str
     fields: tuple[Field, ...]
@@ -90,20 +90,20 @@ class Records:
 
     def access(self, array: RecordArray, place: str, field: Field) -> str:
         """A field's text in one of its spellings."""
-        inner = self.choose.below(3)
+        inner = self.choose.below(3 if place else 2)
         if inner == 2:
             text = "".join(f"[{name!r}]" for name in field.path)
             text = f"{array.text}{text}[{place}]"
             return text
         spelled = [f".{name}" if inner == 0 else f"[{name!r}]" for name in field.path]
-        return f"{array.text}[{place}]{''.join(spelled)}"
+        return f"{array.text}{f'[{place}]' if place else ''}{''.join(spelled)}"
 
     def record_element(self, depth: int) -> Typed:
         """The value of a field."""
         own = not self.records or (self.own_records and self.choose.chance(2))
         array = self.choose.pick(*(self.own_records if own else self.records))
         field = self.choose.pick(*array.fields)
-        place = "i" if own else self.index(array.length, depth - 1)  # type: ignore[attr-defined]
+        place = ("i" if array.length else "") if own else self.index(array.length, depth - 1)  # type: ignore[attr-defined]
         return variable(self.access(array, place, field) + self.inside(field), field.kind)
 
     def inside(self, field: Field) -> str:
@@ -117,4 +117,4 @@ class Records:
         """The text and the type of a field that the thread may write."""
         array = self.choose.pick(*self.own_records)
         field = self.choose.pick(*array.fields)
-        return self.access(array, "i", field) + self.inside(field), field.kind
+        return self.access(array, "i" if array.length else "", field) + self.inside(field), field.kind

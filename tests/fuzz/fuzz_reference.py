@@ -182,6 +182,11 @@ class _Maker:
 class _NumPy:
     """``np`` in a kernel: scalar types convert as C does."""
 
+    @staticmethod
+    def array(values: Any, dtype: _Maker) -> Any:
+        """A constant array."""
+        return np.array(values, dtype.dtype)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("int", "uint", "float", "complex")):
             return _Maker(name)
@@ -228,6 +233,7 @@ class Thread:
         self._place = [PyInt(block[n] * block_shape[n] + thread[n]) for n in range(3)]
         self._shared = shared
         self.local = SimpleNamespace(array=_memory)
+        self.const = SimpleNamespace(array_like=lambda array: array)
         self.atomic = _Atomic()
 
     popc = staticmethod(lambda x: np.int32(_bits_of(x).count("1")))
@@ -243,7 +249,14 @@ class Thread:
     def grid(self, ndim: int) -> Any:
         return self._place[0] if ndim == 1 else tuple(self._place[:ndim])
 
+    def gridsize(self, ndim: int) -> Any:
+        """Threads of the grid, of one axis."""
+        assert ndim == 1
+        return PyInt(self.blockDim.x * self.gridDim.x)
+
     def shared_array(self, site: int, shape: Any, dtype: Any) -> Any:
+        if shape == 0:  # dynamic: an element for each thread
+            shape = self.blockDim.x * self.blockDim.y * self.blockDim.z
         return self._shared.setdefault(site, _memory(shape, dtype))
 
 
@@ -299,7 +312,7 @@ def _has_barrier(function: ast.FunctionDef, waiting: set[str]) -> bool:
 class _Rewriter(ast.NodeTransformer):
     """The kernel's text as plain Python."""
 
-    _BUILTINS = frozenset(("min", "max", "int", "float", "abs", "round", "range", "enumerate"))
+    _BUILTINS = frozenset(("min", "max", "int", "float", "abs", "round", "range", "enumerate", "divmod"))
 
     def __init__(self, functions: set[str], waiting: set[str]) -> None:
         self.functions, self.waiting = functions, waiting
@@ -431,6 +444,7 @@ _SCOPE: dict[str, Any] = {
     "_round": _round,
     "_range": _range,
     "_enumerate": _enumerate,
+    "_divmod": lambda a, b: (binary("FloorDiv", a, b), binary("Mod", a, b)),
 }
 
 
