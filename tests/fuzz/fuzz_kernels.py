@@ -56,11 +56,11 @@ def check(kernel: Kernel) -> None:
     cuda.synchronize()
     for argument, a, b in zip(kernel.arguments, results, expected, strict=True):
         if argument.layout is not None and not _agree(a, b, tolerances.get(id(b))):
-            _require_defined(kernel, expected, tolerances)
+            require_defined(kernel, expected, tolerances)
             raise Difference(f"{argument.name}{_first_difference(a, b)}")
 
 
-def _require_defined(kernel: Kernel, expected: tuple[Any, ...], tolerances: dict[int, Any]) -> None:
+def require_defined(kernel: Kernel, expected: tuple[Any, ...], tolerances: dict[int, Any]) -> None:
     """Raise `Invalid` where results depend on the order of threads, on memory that nothing set, or on rounding."""
     values = kernel.values()
     try:

@@ -220,6 +220,8 @@ def _unsigned(x: Any) -> Any:
 
 def _bits_of(x: Any) -> str:
     """The bits of an integer of 32 or 64."""
+    if x.dtype.itemsize < 4:
+        raise Undefined("bits of a narrow integer")
     return f"{int(x.astype(_unsigned(x))):0{8 * x.dtype.itemsize}b}"
 
 
@@ -295,7 +297,7 @@ class _Atomic:
         return apply
 
 
-MOST_TURNS = 100_000  # of the while loops of all threads
+MOST_TURNS = 20_000  # of the while loops of all threads
 
 BARRIERS = ("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", *WARP)
 

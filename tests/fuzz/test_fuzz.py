@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fuzz_kernels import check, smaller
+from fuzz_kernels import check, require_defined, smaller
+from fuzz_meeting import Undefined
 from fuzz_minimise import minimised
 from fuzz_programs import Argument, Kernel, kernels
 from fuzz_reference import execute
 from fuzz_subject import Difference, Invalid
-from hypothesis import HealthCheck, given, reject, seed, settings
+from hypothesis import HealthCheck, Phase, given, reject, seed, settings
 
 SEEDS = (1, 2, 3)
+MINIMISING = 30  # seconds
 EXAMPLES = 4  # kernels of a seed for each example that other tests have
 
 
@@ -24,6 +26,7 @@ def test_random_kernels(device, number):
         derandomize=False,
         database=None,
         deadline=None,
+        phases=(Phase.generate,),
         suppress_health_check=list(HealthCheck),
     )
     @given(kernels())
@@ -32,8 +35,20 @@ def test_random_kernels(device, number):
             check(kernel)
         except Invalid:
             reject()
+        except Exception as error:
+            raise AssertionError(f"{error}\n{minimised(kernel, fails, smaller, MINIMISING)}") from error
 
     explore()
+
+
+def fails(kernel):
+    try:
+        check(kernel)
+    except Invalid:
+        return False
+    except Exception:
+        return True
+    return False
 
 
 def test_a_difference_is_reported(device, monkeypatch):
@@ -91,3 +106,49 @@ def kernel(r0, r1):
     execute(source, "kernel", (1,), (4,), (r0, r1))
     assert r0.tolist() == [120, -116, 0, 0]  # int8 wraps around
     assert r1.tolist() == [2, 2, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("line", "defined"),
+    [
+        ("s[t] = 1\n    cuda.syncthreads()\n    r0[t] = s[3 - t]", True),
+        ("s[t] = t\n    r0[t] = s[3 - t]", False),  # a race
+        ("r0[t] = s[t]", False),  # nothing set it
+        ("r0[t] = np.float32(0.1) * np.float32(0.1)", False),  # rounded
+        ("r0[0] = t", False),
+        ("r0[t] = np.int8(np.float32(t) * np.float32(100))", False),
+        ("while True:\n        t += 1", False),
+        ("s[t] = t\n    r0[t] = s[t] + np.int8(100)", True),
+    ],
+)
+def test_undefined_results_are_no_examples(line, defined):
+    source = (
+        f"@cuda.jit\ndef kernel(r0):\n    t = cuda.threadIdx.x\n    s = cuda.shared.array(4, np.int8)\n    {line}\n"
+    )
+    kernel = Kernel(source, (Argument("r0", "f8", (4,), "C", True),), (1,), (4,), 0)
+    expected = kernel.values()
+    try:
+        require_defined(kernel, expected, execute(source, "kernel", (1,), (4,), expected))
+    except (Invalid, Undefined, RuntimeError):
+        assert not defined
+    else:
+        assert defined
+
+
+def test_warps_and_records_in_the_reference():
+    source = """
+@cuda.jit
+def kernel(e1, r0):
+    t = cuda.threadIdx.x
+    e1[t].a = cuda.shfl_down_sync(0xFFFFFFFF, np.int32(t), 1)
+    e1[t]["v"][t % 2] += 300 + t
+    e1["b"][t].c = e1[t].a
+    r0[t] = cuda.ballot_sync(0xFFFFFFFF, t == 31) + cuda.popc(cuda.match_any_sync(0xFFFFFFFF, np.int64(t // 8)))
+"""
+    dtype = np.dtype({"names": ["a", "v", "b"], "formats": ["u1", ("u1", 2), [("c", "f4")]], "offsets": [1, 2, 5]})
+    e1, r0 = np.zeros(32, dtype), np.zeros(32, np.int64)
+    execute(source, "kernel", (1,), (32,), (e1, r0))
+    assert e1["a"].tolist() == [*range(1, 32), 31]
+    assert e1["v"][3].tolist() == [0, 47]
+    assert (e1["b"]["c"] == e1["a"]).all()
+    assert (r0 == -(2**31) + 8).all()
