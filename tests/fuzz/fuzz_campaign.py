@@ -20,9 +20,9 @@ from typing import Any
 from fuzz_minimise import minimised
 from fuzz_subject import SUBJECTS, Difference, Invalid, Subject
 
-CHUNK = 200  # programs of one process
-MINIMISING = 60  # seconds for making a failure smaller
-MINIMISED = 3  # failures of a kind in one chunk that are made smaller
+CHUNK = 100  # programs of one process
+MINIMISING = 120  # seconds for making a failure smaller
+MINIMISED = 2  # failures of a kind in one chunk that are made smaller
 PATIENCE = 90  # seconds after which a program is taken to hang
 BACK_ENDS = ("opencl", "cuda", "sycl")
 
@@ -109,6 +109,10 @@ def _select(device: str) -> Any:
     return cuda.select_device(selector)
 
 
+class _Enough(Exception):
+    """The chunk's time or number of programs is used up."""
+
+
 def _checked(chunk: Chunk, journal: Path) -> Outcome:
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import seed as seeded
@@ -131,7 +135,7 @@ def _checked(chunk: Chunk, journal: Path) -> Outcome:
 
     @seeded(chunk.seed)
     @settings(
-        max_examples=chunk.programs,
+        max_examples=CHUNK,  # hypothesis draws others for another number
         database=None,
         deadline=None,
         phases=(Phase.generate,),
@@ -140,7 +144,7 @@ def _checked(chunk: Chunk, journal: Path) -> Outcome:
     @given(subject.programs())
     def explore(program: Any) -> None:
         if time.time() > chunk.end or outcome.programs >= chunk.programs:
-            return
+            raise _Enough
         error = failure(program)
         if isinstance(error, Invalid):
             outcome.invalid += 1
@@ -152,6 +156,8 @@ def _checked(chunk: Chunk, journal: Path) -> Outcome:
     with selected:
         try:
             explore()
+        except _Enough:
+            pass
         except Exception:
             outcome.failures.append(f"the generator failed\n{traceback.format_exc()}")
         outcome.failed = len(failures)

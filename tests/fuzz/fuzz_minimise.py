@@ -39,11 +39,11 @@ def minimised(
     changed = True
     while changed and time.monotonic() < end:
         changed = False
+        while (simpler := next((c for c in smaller(program) if better(c)), None)) is not None:
+            program, changed = simpler, True
         for steps in families:
             program, helped = _exhausted(program, steps, better)
             changed |= helped
-        while (simpler := next((c for c in smaller(program) if better(c)), None)) is not None:
-            program, changed = simpler, True
     return program
 
 

@@ -19,7 +19,7 @@ def script(kernel: Kernel) -> str:
     given = kernel.values()
     lines += [f"{a.name} = {literal(v, a.layout)}" for a, v in zip(kernel.arguments, given, strict=True)]
     names = ", ".join(a.name for a in kernel.arguments)
-    lines.append(f"kernel[{kernel.grid}, {kernel.block}]({names})")
+    lines.append(f"kernel[{str(kernel.configuration)[1:-1]}]({names})")
     expected = kernel.values()
     try:
         tolerances = execute(kernel.source, "kernel", kernel.grid, kernel.block, expected)
