@@ -31,8 +31,10 @@ def _choose(d: Drawing, name: str) -> Case:
     which = d.array(SIGNED, shape, lambda r, s, t: r.integers(low, high, s).astype(t))
     smaller = tuple(1 if d.boolean() else n for n in shape)
     choices = [d.array(ALL, shape if d.boolean() else smaller) for _ in range(count)]
+    numbers = d.one((), (1,), (0.5,))  # which follow the arrays' dtype
 
     def call(n: Any, i: Any, *x: Any) -> Any:
+        x = (*x, *numbers)
         return i.choose(x, mode=mode) if name == "x.choose" else n.choose(i, x, mode=mode)
 
     return Case(call=call, operands=(which, *choices))

@@ -1,4 +1,4 @@
-"""Differential fuzzing: ``python -m tests.fuzz --device 0 --kernels 10000 --seed 1 --jobs 16 --record fuzz.json``."""
+"""Differential fuzzing: ``python -m tests.fuzz kernels --device 0 --seconds 300 --seed 1 --record fuzz.json``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A long run: chunks of kernels in worker processes, differences shrunk and printed, a JSON record kept up to date."""
+"""A campaign: programs of a subject in worker processes, failures minimised and printed, a JSON record."""
 
 from __future__ import annotations
 
@@ -6,152 +6,235 @@ import argparse
 import json
 import multiprocessing
 import os
+import pickle
+import re
 import tempfile
 import time
 import traceback
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
-CHUNK = 100  # kernels drawn from one seed
-SHRINKING = 40  # seconds for making a failure smaller
-PATIENCE = 90  # seconds after which a kernel is taken to hang
+from fuzz_minimise import minimised
+from fuzz_subject import SUBJECTS, Difference, Invalid, Subject
+
+CHUNK = 100  # programs of one process
+MINIMISING = 120  # seconds for making a failure smaller
+MINIMISED = 2  # failures of a kind in one chunk that are made smaller
+PATIENCE = 90  # seconds after which a program is taken to hang
+BACK_ENDS = ("opencl", "cuda", "sycl")
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """What a process does."""
+
+    subject: str
+    device: str
+    seed: int
+    programs: int
+    end: float  # time() at which no further program begins
 
 
 @dataclass
 class Outcome:
-    """What one chunk gave: ``failures`` are reports with shrunk sources; a crash ends the chunk."""
+    """Results of one chunk. ``failures``: reports with minimised programs; a crash ends the chunk."""
 
     seed: int
-    kernels: int = 0
+    programs: int = 0
+    invalid: int = 0
+    failed: int = 0
     failures: list[str] = field(default_factory=list)
     crashes: list[str] = field(default_factory=list)
 
     @classmethod
-    def crashed(cls, seed: int, journal: Path, what: str) -> Outcome:
-        """A chunk whose process did not come to its end."""
+    def crashed(cls, seed: int, journal: Path, reason: str) -> Outcome:
+        """The outcome of a chunk whose process did not come to its end."""
         if not journal.exists():
-            return cls(seed, crashes=[f"{what} before a kernel was drawn"])
-        number, text = journal.read_text().split("\n", 1)
-        return cls(seed, int(number) - 1, crashes=[f"{what} over\n{text}"])
+            return cls(seed, crashes=[f"{reason} before a program was drawn"])
+        number, program = pickle.loads(journal.read_bytes())
+        return cls(seed, number, crashes=[f"{reason} over\n{program}"])
 
 
-def run_chunk(device: int, seed: int, kernels: int) -> Outcome:
-    """Draw and check kernels from a seed in a process of their own: a driver may crash, or never return."""
+def kind(error: BaseException) -> str:
+    """Failures of one kind have one cause, probably: the class, and the message without names and numbers."""
+    if isinstance(error, Difference):
+        return "Difference"
+    first = str(error).strip().split("\n", 1)[0]
+    words = re.findall(r"\b[^\W\d_]+\b", first)
+    return " ".join([type(error).__name__, *words[:8]])
+
+
+def run_chunk(chunk: Chunk) -> Outcome:
+    """Draw and check programs in a process of their own: a driver may crash, or never return."""
     with tempfile.TemporaryDirectory(prefix="portagpu-fuzz-") as folder:
-        journal, result = Path(folder, "kernel"), Path(folder, "outcome")
-        # each chunk has caches of its own, which go with it: the kernels are never seen again
-        caches = {"PORTAGPU_CACHE_DIR": folder, "POCL_CACHE_DIR": folder, "CUDA_CACHE_DISABLE": "1"}
-        child = multiprocessing.get_context("spawn").Process(
-            target=_chunk, args=(device, seed, kernels, journal, result, caches)
-        )
+        journal, result = Path(folder, "program"), Path(folder, "outcome")
+        # the driver's cache goes with the chunk: its programs are never seen again
+        caches = {"POCL_CACHE_DIR": folder, "CUDA_CACHE_DISABLE": "1", "SYCL_CACHE_PERSISTENT": "0"}
+        child = multiprocessing.get_context("spawn").Process(target=_chunk, args=(chunk, journal, result, caches))
         child.start()
         while child.is_alive():
-            child.join(5)
+            child.join(1)
             changed = journal.stat().st_mtime if journal.exists() else time.time()
             if time.time() - changed > PATIENCE:
                 child.kill()
                 child.join()
-                return Outcome.crashed(seed, journal, "the device does not return")
+                return Outcome.crashed(chunk.seed, journal, "the device does not return")
         if not result.exists():
-            return Outcome.crashed(seed, journal, f"the process ended with {child.exitcode}")
+            return Outcome.crashed(chunk.seed, journal, f"the process ended with {child.exitcode}")
         return Outcome(**json.loads(result.read_text()))
 
 
-def _chunk(device: int, seed: int, kernels: int, journal: Path, result: Path, caches: dict[str, str]) -> None:
+def _chunk(chunk: Chunk, journal: Path, result: Path, caches: dict[str, str]) -> None:
     os.environ |= {"PORTAGPU_WARNINGS": "0", **caches}
-    result.write_text(json.dumps(asdict(_checked(device, seed, kernels, journal))))
+    result.write_text(json.dumps(asdict(_checked(chunk, journal))))
 
 
-def _checked(device: int, seed: int, kernels: int, journal: Path) -> Outcome:
-    # the caches' folders are read when these are imported
-    from fuzz_programs import Kernel
-    from fuzz_programs import kernels as drawn
-    from fuzz_run import Difference, check
+def back_end_and_selector(device: str) -> tuple[str | None, str | int]:
+    """``cuda:0`` is device 0 of the back end cuda; else a number or a part of a name."""
+    back_end, _, rest = device.rpartition(":")
+    if back_end and back_end not in BACK_ENDS:
+        back_end, rest = "", device
+    return back_end or None, int(rest) if rest.isdecimal() else rest
+
+
+def _select(device: str) -> Any:
+    back_end, selector = back_end_and_selector(device)
+    if back_end:
+        os.environ["PORTAGPU_BACKEND"] = back_end
+    from portagpu import cuda  # reads the environment
+
+    return cuda.select_device(selector)
+
+
+class _Enough(Exception):
+    """The chunk's time or number of programs is used up."""
+
+
+def _checked(chunk: Chunk, journal: Path) -> Outcome:
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import seed as seeded
     from hypothesis.errors import UnsatisfiedAssumption
 
-    from portagpu import cuda
+    selected = _select(chunk.device)
+    subject = Subject(chunk.subject)
+    outcome = Outcome(chunk.seed)
+    failures: list[tuple[str, Any]] = []
 
-    outcome = Outcome(seed)
-    late = 0.0
-    failed: dict[str, str] = {}  # the smallest report of each kind of failure
+    def failure(program: Any) -> BaseException | None:
+        journal.write_bytes(pickle.dumps((outcome.programs, program)))
+        try:
+            subject.check(program)
+        except (Invalid, UnsatisfiedAssumption):
+            return Invalid()
+        except Exception as error:
+            return error
+        return None
 
-    @seeded(seed)
+    @seeded(chunk.seed)
     @settings(
-        max_examples=kernels,
+        max_examples=CHUNK,  # hypothesis draws others for another number
         database=None,
         deadline=None,
-        phases=(Phase.generate, Phase.shrink),
+        phases=(Phase.generate,),
         suppress_health_check=list(HealthCheck),
     )
-    @given(drawn())
-    def explore(kernel: Kernel) -> None:
-        nonlocal late
-        if not failed:
-            outcome.kernels += 1
-            late = time.monotonic() + SHRINKING
-        elif time.monotonic() > late:
+    @given(subject.programs())
+    def explore(program: Any) -> None:
+        if time.time() > chunk.end or outcome.programs >= chunk.programs:
+            raise _Enough
+        error = failure(program)
+        if isinstance(error, Invalid):
+            outcome.invalid += 1
             return
-        journal.write_text(f"{outcome.kernels}\n{kernel}")
-        try:
-            check(kernel)
-        except UnsatisfiedAssumption:
-            raise  # no example
-        except Exception as error:
-            report = f"{type(error).__name__}: {error}\n{kernel}"
-            kind = f"{type(error).__name__} {str(error).splitlines()[0]}" if not isinstance(error, Difference) else ""
-            if kind not in failed or len(report) < len(failed[kind]):
-                failed[kind] = report
-            raise
+        outcome.programs += 1
+        if error is not None:
+            failures.append((kind(error), program))
 
-    with cuda.select_device(device):
+    with selected:
         try:
             explore()
+        except _Enough:
+            pass
         except Exception:
-            outcome.failures += failed.values() or [f"the generator failed\n{traceback.format_exc()}"]
+            outcome.failures.append(f"the generator failed\n{traceback.format_exc()}")
+        outcome.failed = len(failures)
+        taken: Counter[str] = Counter()
+        for wanted, program in sorted(failures, key=lambda f: len(f[1].source)):
+            taken[wanted] += 1
+            if taken[wanted] <= MINIMISED:
+                small = minimised(
+                    program,
+                    lambda candidate, wanted=wanted: (e := failure(candidate)) is not None and kind(e) == wanted,
+                    subject.smaller,
+                    MINIMISING,
+                )
+                error = failure(small)
+                outcome.failures.append(f"{type(error).__name__}: {error}\n\n{small}")
     return outcome
 
 
+def _chunks(options: argparse.Namespace, end: float) -> Any:
+    n, left = 0, options.programs
+    whole = max(1, min(CHUNK, -(-left // options.jobs)))
+    while left > 0 and time.time() < end:
+        size = min(whole, left)
+        yield Chunk(options.subject, options.device, options.seed * 1_000_000 + n, size, end)
+        n, left = n + 1, left - size
+
+
+def _campaign(options: argparse.Namespace) -> Any:
+    """Outcomes as they come; as many chunks run at once as there are jobs."""
+    end = time.time() + options.seconds
+    chunks = _chunks(options, end)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        running: set[Future[Outcome]] = set()
+        while True:
+            while len(running) < options.jobs and (chunk := next(chunks, None)) is not None:
+                running.add(pool.submit(run_chunk, chunk))
+            if not running:
+                return
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in done)
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Run what the command line asks for; the number of differences is the exit status."""
+    """Run a campaign; the number of failures is the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("--device", type=int, default=0, help="number in `portagpu devices`")
-    parser.add_argument("--kernels", type=int, default=1000)
+    parser.add_argument("subject", choices=SUBJECTS)
+    parser.add_argument("--device", default="0", help="number or name in `portagpu devices`; cuda:0 for a back end's")
+    parser.add_argument("--seconds", type=float, help="no program begins later; 60 where --programs is left out")
+    parser.add_argument("--programs", type=int, help="number of programs; as many as the time allows if left out")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--record", type=Path, help="JSON file for seeds, counts and differences")
+    parser.add_argument("--record", type=Path, help="JSON file for seeds, counts and failures")
     options = parser.parse_args(arguments)
-    began, device = time.time(), _device_name(options.device)
-    chunks = [
-        (options.device, options.seed * 1_000_000 + n, min(CHUNK, options.kernels - n * CHUNK))
-        for n in range(-(-options.kernels // CHUNK))
-    ]
+    if options.seconds is None:
+        options.seconds = 60.0 if options.programs is None else float("inf")
+    if options.programs is None:
+        options.programs = 1 << 40
+    began = time.time()
     outcomes: list[Outcome] = []
-    with ThreadPoolExecutor(options.jobs) as pool:
-        for outcome in pool.map(lambda chunk: run_chunk(*chunk), chunks):
-            outcomes.append(outcome)
-            for text in (*outcome.failures, *outcome.crashes):
-                print(f"--- seed {outcome.seed}\n{text}", flush=True)
-            record = {
-                "device": device,
-                "seed": options.seed,
-                "kernels": sum(o.kernels for o in outcomes),
-                "differences": sum(len(o.failures) for o in outcomes),
-                "crashes": sum(len(o.crashes) for o in outcomes),
-                "seconds": round(time.time() - began),
-            }
-            print("{kernels} kernels, {differences} differences, {crashes} crashes, {seconds} s".format(**record))
-            if options.record is not None:
-                whole = {**record, "chunks": [asdict(o) for o in outcomes]}
-                new = options.record.with_suffix(".new")
-                new.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
-                new.replace(options.record)
-    return min(sum(len(o.failures) + len(o.crashes) for o in outcomes), 100)
-
-
-def _device_name(index: int) -> str:
-    from portagpu.device import working_devices
-
-    return next(f"{d.platform}: {d.name}" for d in working_devices() if d.index == index)
+    for outcome in _campaign(options):
+        outcomes.append(outcome)
+        for text in (*outcome.failures, *outcome.crashes):
+            print(f"--- seed {outcome.seed}\n{text}", flush=True)
+        record = {
+            "subject": options.subject,
+            "device": options.device,
+            "seed": options.seed,
+            "programs": sum(o.programs for o in outcomes),
+            "invalid": sum(o.invalid for o in outcomes),
+            "failures": sum(max(o.failed, len(o.failures)) for o in outcomes),
+            "crashes": sum(len(o.crashes) for o in outcomes),
+            "seconds": round(time.time() - began),
+        }
+        print("{programs} {subject}, {failures} failures, {crashes} crashes, {seconds} s".format(**record), flush=True)
+        if options.record is not None:
+            whole = {**record, "chunks": [asdict(o) for o in outcomes]}
+            new = options.record.with_suffix(".new")
+            new.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+            new.replace(options.record)
+    return min(sum(max(o.failed, len(o.failures)) + len(o.crashes) for o in outcomes), 100)

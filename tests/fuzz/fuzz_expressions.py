@@ -26,13 +26,18 @@ NAMES = {
     "u8": "np.uint64",
     "f4": "np.float32",
     "f8": "np.float64",
+    "f2": "np.float16",
 }
 INTEGERS = ("i4", "i1", "i2", "i8", "u1", "u2", "u4", "u8")
-FLOATS = ("f4", "f8")
+FLOATS = ("f4", "f8", "f2")
 STRONG = (*INTEGERS, *FLOATS)
 STORED = (*STRONG, "b", "pi", "pf")  # "pi" and "pf": Python's int and float
-_PRECISION = {"f4": 24, "f8": 53, "pf": 53}
-LIMIT = (8, 4)  # magnitude and fraction of a float in a variable or an array
+_PRECISION = {"f2": 11, "f4": 24, "f8": 53, "pf": 53}
+
+
+def limit(kind: str) -> tuple[int, int]:
+    """Magnitude and fraction of a float in a variable or an array."""
+    return (6, 4) if kind == "f2" else (8, 4)
 
 
 @cache
@@ -171,14 +176,14 @@ def stored(e: Typed, kind: str) -> Typed:
     e = cast(e, kind)
     if e.kind == "pi" and e.magnitude > 10:
         return reduced(e)
-    if e.floating and (e.magnitude > LIMIT[0] or e.fraction > LIMIT[1]):
+    if e.floating and (e.magnitude > limit(e.kind)[0] or e.fraction > limit(e.kind)[1]):
         return reduced(e)
     return e
 
 
 def variable(name: str, kind: str) -> Typed:
     if kind in _PRECISION:
-        return Typed(name, kind, *LIMIT)
+        return Typed(name, kind, *limit(kind))
     if kind == "pi":
         return Typed(name, "pi", 10, maybe_constant=True)
     return Typed(name, kind, 1 if kind == "b" else bits(kind))
@@ -254,6 +259,12 @@ class Expressions:
         self.fixed: list[Typed] = []  # parameters, indices, counters, constants
         self.arrays: list[ArrayName] = []
         self.functions: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []  # name, parameters' and results' kinds
+        self.records: list[Any] = []
+        self.own_records: list[Any] = []
+
+    def record_element(self, depth: int) -> Typed:
+        """A field of a record, see fuzz_records."""
+        raise NotImplementedError
 
     # leaves
 
@@ -266,6 +277,8 @@ class Expressions:
 
     def leaf(self, arrays: bool = True) -> Typed:
         known = [*self.fixed, *(variable(n, k) for n, k in self.variables.items())]
+        if arrays and (self.records or self.own_records) and self.choose.chance(4):
+            return self.record_element(0)
         if arrays and self.arrays and self.choose.chance(3):
             return self.element(0)
         if not known or self.choose.chance(8):
@@ -274,8 +287,13 @@ class Expressions:
 
     def scalar(self) -> Typed:
         kind = self.choose.pick(*STRONG)
-        value = self.choose.pick("3", "1", "100", "0")
-        return Typed(f"{NAMES[kind]}({value})", kind, 7)
+        if kind in INTEGERS and self.choose.chance(3):
+            low, high = bounds(kind)
+            return Typed(
+                f"{NAMES[kind]}({self.choose.pick(high, low, high - 1, low + 1, high // 2 + 1)})", kind, bits(kind)
+            )
+        value = self.choose.pick("3", "1", "50", "0") if kind == "f2" else self.choose.pick("3", "1", "100", "0")
+        return Typed(f"{NAMES[kind]}({value})", kind, 6 if kind == "f2" else 7)
 
     def index(self, length: str | int, depth: int) -> str:
         """A subscript that is in bounds; negative ones, too."""
@@ -324,6 +342,8 @@ class Expressions:
             self._function,
             self._tuple_item,
             self._quotient,
+            self._exact_function,
+            self._bit_function,
             lambda d: self.element(d),
             lambda d: self.condition(d),
         )
@@ -425,6 +445,10 @@ class Expressions:
     def _ternary(self, depth: int) -> Typed:
         a, b = self.number(depth), self.number(depth)
         test = self.condition(depth)
+        if self.choose.chance(6):
+            b = a
+            if self.choose.chance(2) and not a.literal:
+                a = replace(a, text=f"({a.text} if {self._chain(0).text} else {b.text})")
         if a.literal or b.literal:
             a, b = (cast(x, "i4") if x.literal else x for x in (a, b))
         if a.kind != b.kind:
@@ -520,6 +544,47 @@ class Expressions:
         result = Typed(f"({a.text} / {2**n})", kind, _magnitude(a), a.fraction + n)
         return result if exact(result) else a
 
+    def _exact_function(self, depth: int) -> Typed:
+        """A function of floats whose results are exact, or a difference of conversions."""
+        a = self.number(depth)
+        if not a.floating or a.kind == "pf":
+            return self._widened(a)
+        name = self.choose.pick("np.rint", "np.fabs", "np.ceil", "np.copysign", "cuda.fma", "np.maximum", "cuda.selp")
+        if name in ("np.copysign", "np.maximum", "cuda.selp"):
+            b = stored(self.number(depth), a.kind)
+            first = f"{self.condition(0).text}, " if name == "cuda.selp" else ""
+            text = f"{name}({first}{a.text}, {b.text})"
+            return replace(a, text=text, magnitude=max(a.magnitude, b.magnitude), fraction=max(a.fraction, b.fraction))
+        if name == "cuda.fma":
+            a, b, c = (stored(x, a.kind) for x in (a, self.number(depth), self.number(depth)))
+            size = max(a.magnitude + b.magnitude, c.magnitude) + 1
+            result = Typed(
+                f"cuda.fma({a.text}, {b.text}, {c.text})", a.kind, size, max(a.fraction + b.fraction, c.fraction)
+            )
+            return result if exact(result) else a
+        return replace(
+            a, text=f"{name}({a.text})", magnitude=a.magnitude + 1 if exact(replace(a, fraction=0)) else a.magnitude
+        )
+
+    def _widened(self, a: Typed) -> Typed:
+        """A sum that wraps around, converted to a wider type."""
+        b = self.number(0)
+        if not (a.integer and b.integer) or "u8" in (a.kind, b.kind):
+            return a
+        whole = joined(self.choose.pick("+", "-", "*"), a, b)
+        return a if whole is None or whole.kind not in INTEGERS else cast(whole, "i8")
+
+    def _bit_function(self, depth: int) -> Typed:
+        a = self.integer(depth)
+        if a.kind not in ("i4", "u4", "i8", "u8"):
+            a = cast(a, self.choose.pick("i4", "u4", "i8", "u8"))
+        if a.literal:
+            a = cast(a, "i4")
+        name = self.choose.pick("popc", "clz", "ffs", "brev")
+        return Typed(
+            f"cuda.{name}({a.text})", a.kind if name == "brev" else "i4", bits(a.kind) if name == "brev" else 7
+        )
+
     # conditions
 
     def condition(self, depth: int) -> Typed:
@@ -546,13 +611,17 @@ class Expressions:
 
     def _comparison(self, depth: int) -> Typed:
         a, b = self._comparable(depth)
+        if a.integer and b.integer and self.choose.chance(4):
+            b = self._widened(b)
         operator = self.choose.pick("<", "<=", ">", ">=", "==", "!=")
         if a.kind == "b":
             operator = self.choose.pick("==", "!=")
         return Typed(f"({a.text} {operator} {b.text})", "b", 1)
 
     def _chain(self, depth: int) -> Typed:
-        parts = [cast(self.number(depth), "i8") for _ in range(3)]
+        parts = [self.number(depth) for _ in range(3)]
+        if not all(p.kind in INTEGERS or p.kind == "pi" for p in parts) or all(p.literal for p in parts):
+            parts = [cast(p, "i8") for p in parts]
         signs = [self.choose.pick("<", "<=", ">", "!=") for _ in range(2)]
         return Typed(f"({parts[0].text} {signs[0]} {parts[1].text} {signs[1]} {parts[2].text})", "b", 1)
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
+from zlib import crc32
 
 import numpy as np
+from fuzz_blocks import flag_across_barrier, own_slot, shared_atomics, tile, warp
 from fuzz_expressions import (
     FLOATS,
     INTEGERS,
@@ -23,7 +26,10 @@ from fuzz_expressions import (
     stored,
     variable,
 )
+from fuzz_functions import array_function, call_with_array, call_with_record, quotient_and_remainder, record_function
+from fuzz_records import RecordArray, Records, fields_of, filled, record_type
 from fuzz_rough import RoughExpressions
+from fuzz_script import dtype_text, script
 from hypothesis import strategies as st
 
 
@@ -47,15 +53,19 @@ class Kernel:
     grid: tuple[int, ...]
     block: tuple[int, ...]
     seed: int
+    shared_bytes: int = 0
+
+    @property
+    def configuration(self) -> tuple[Any, ...]:
+        """What a launch is configured with."""
+        return (self.grid, self.block, *((0, self.shared_bytes) if self.shared_bytes else ()))
 
     def values(self) -> tuple[Any, ...]:
-        """The arguments, the same each time."""
-        random = np.random.default_rng(self.seed)
-        return tuple(_value(random, a) for a in self.arguments)
+        """The arguments, the same each time, whichever others there are."""
+        return tuple(_value(np.random.default_rng((self.seed, crc32(a.name.encode()))), a) for a in self.arguments)
 
     def __str__(self) -> str:
-        shown = ", ".join(f"{a.name}: {a.kind}{list(a.shape) or ''}{a.layout or ''}" for a in self.arguments)
-        return f"{self.source}\n# kernel[{self.grid}, {self.block}], seed {self.seed}\n# {shown}"
+        return script(self)
 
 
 def _numbers(random: np.random.Generator, kind: str, count: int) -> np.ndarray[Any, Any]:
@@ -78,6 +88,11 @@ def _value(random: np.random.Generator, argument: Argument) -> Any:
         found = _numbers(random, argument.kind, 1)[0]
         return bool(found) if argument.kind == "b" else found
     count = int(np.prod(argument.shape))
+    if argument.kind.startswith("np.dtype"):
+        records = np.zeros(argument.shape, eval(argument.kind, {"np": np}))
+        if not argument.written:
+            filled(random, records, _numbers)
+        return records
     data = np.zeros(count, np.dtype(argument.kind if argument.kind != "b" else bool))
     if not argument.written:
         data = _numbers(random, argument.kind, count)
@@ -103,7 +118,7 @@ class Place:
     outer: frozenset[str] = field(default_factory=frozenset)  # variables whose types must stay
 
 
-class Body(Expressions):
+class Body(Records, Expressions):
     """The statements of one function."""
 
     def __init__(self, chooser: Chooser, results: tuple[str, ...] | None) -> None:
@@ -120,6 +135,10 @@ class Body(Expressions):
         self.rough: list[ArrayName] = []  # written at [i] with values that are rounded
         self.counter = 0
         self.size = 0
+        self.per_block = 1
+        self.array_functions: list[tuple[str, ArrayName, tuple[str, str], str]] = []  # array, items of a tuple, result
+        self.record_functions: list[tuple[str, RecordArray, str]] = []
+        self.warps = False  # whole warps meet: no thread returns before the others
 
     def say(self, level: int, text: str) -> None:
         self.lines.append("    " * level + text)
@@ -144,7 +163,8 @@ class Body(Expressions):
         """Some statements."""
         before = len(self.lines)
         self.statement(place)
-        while self.size < 30 and self.choose.more():
+        top = place.depth == 3
+        while self.size < (40 if top else 30) and (not self.choose.chance(8) if top else self.choose.more()):
             self.statement(place)
         if len(self.lines) == before:
             self.say(place.level, "pass")
@@ -154,21 +174,34 @@ class Body(Expressions):
         simple: list[Callable[[Place], None]] = [self.output, self.declare, self.assign, self.assign, self.unpack]
         simple += [self.augmented, self.local_store if self.local else self.local_array, self.local_array, self.view]
         simple += [self.retype, self.several]
+        if self.own_records:
+            simple += [self.record_store, self.record_store, self.record_store]
+        if self.record_functions:
+            simple.append(partial(call_with_record, self))
+        if self.array_functions:
+            simple += [partial(call_with_array, self)] * 2
+        simple.append(partial(quotient_and_remainder, self))
+        if self.outputs and not place.in_loop:
+            simple.append(partial(own_slot, self))
         if self.accumulators:
             simple.append(self.atomic)
         if self.rough:
             simple += [self.rounded, self.rounded]
-        if self.shared and place.uniform:
-            simple += [self.phase, self.phase, self.vote, self.helper]
         if place.depth > 0:
             simple += [self.branch, self.branch, self.for_loop, self.while_loop, self.items_loop]
-            if place.uniform and self.shared:
-                simple += [self.uniform_loop, self.uniform_branch]
+        if self.shared and place.uniform:
+            together = [self.phase, self.phase, self.vote, self.helper]
+            together += [partial(f, self) for f in (shared_atomics, tile, flag_across_barrier)]
+            if self.warps:
+                together += [partial(warp, self)] * 4
+            if place.depth > 0:
+                together += [self.uniform_loop, self.uniform_branch]
+            simple = together if self.choose.chance(3) else simple + together
         self.choose.pick(*simple)(place)
         if place.in_loop and self.choose.chance(6):
             self.say(place.level, f"if {self.condition(1).text}:")
             self.say(place.level + 1, self.choose.pick("break", "continue"))
-        elif place.may_return and self.choose.chance(16):
+        elif place.may_return and not self.warps and self.choose.chance(16):
             self.say(place.level, f"if {self.condition(1).text}:")
             self.leave(place.level + 1)
 
@@ -198,6 +231,18 @@ class Body(Expressions):
             sign = self.choose.pick("+=", "^=", "-=")
         self.say(level, f"{array.text}[{place}] {sign} {value.text}")
 
+    def record_store(self, place: Place) -> None:
+        """A field of the thread's own record, or the whole record, gets a value."""
+        if self.records and self.choose.chance(8):
+            pairs = [(a, b) for a in self.own_records for b in self.records if a.fields == b.fields]
+            if pairs:
+                mine, other = self.choose.pick(*pairs)
+                self.say(place.level, f"{mine.text}[i] = {other.text}[{self.index(other.length, 1)}]")
+                return
+        target, kind = self.record_target()
+        sign = self.choose.pick("+=", "^=", "-=") if kind in INTEGERS and self.choose.chance(4) else "="
+        self.say(place.level, f"{target} {sign} {stored(self.number(2), kind).text}")
+
     def rounded(self, place: Place) -> None:
         """An element that gets a rounded value."""
         array = self.choose.pick(*self.rough)
@@ -207,10 +252,10 @@ class Body(Expressions):
 
     def rough_leaf(self) -> str:
         known = [variable(n, k) for n, k in self.variables.items()] + self.fixed
-        numbers = [e for e in known if e.kind in FLOATS or e.kind == "pf"]
+        numbers = [e for e in known if e.kind in ("f4", "f8", "pf")]
         if numbers and not self.choose.chance(3):
             return self.choose.pick(*numbers).text
-        arrays = [a for a in self.arrays if a.kind in FLOATS]
+        arrays = [a for a in self.arrays if a.kind in ("f4", "f8")]
         if arrays and not self.choose.chance(3):
             array = self.choose.pick(*arrays)
             return f"{array.text}[{', '.join(self.index(n, -1) for n in array.shape)}]"
@@ -536,27 +581,45 @@ class _Maker:
         while len(self.functions) < 2 and choose.chance(2):
             self.device_function()
         barriers = choose.chance(2)
-        block = choose.pick((4,), (1,), (8,), (4, 2), (32,))
-        grid = choose.pick((1,), (2,), (3,)) if len(block) == 1 else choose.pick((1, 1), (2, 1), (1, 2))
+        stride = not barriers and choose.chance(4)
+        warps = barriers and choose.chance(4)
+        if warps:
+            block = choose.pick((32,), (64,), (8, 4))
+        else:
+            block = choose.pick((4,), (1,), (8,), (32,), *(() if stride else ((4, 2), (2, 2, 2))))
+        grid = {
+            1: ((1,), (2,), (3,)),
+            2: ((1, 1), (2, 1), (1, 2)),
+            3: ((1, 1, 1), (2, 1, 1), (1, 1, 2)),
+        }[len(block)]
+        grid = choose.pick(*grid)
         body = Body(choose, None)
         body.functions = list(self.functions)
-        per_block = int(np.prod(block))
-        total = per_block * int(np.prod(grid))
+        per_block = body.per_block = int(np.prod(block))
+        body.warps = warps
+        total = per_block * int(np.prod(grid)) * (1 + stride) + 2 * stride
         self.inputs(body)
         self.outputs(body, total)
+        if choose.chance(3):
+            self.records(body, total)
+        for write in (array_function, record_function):
+            if choose.chance(3):
+                self.text += write(body, Body(choose, (choose.pick(*STRONG),)))
         self.places(body, block, total, grid)
-        if barriers:
-            self.shared(body, per_block)
-        body.block(Place(1, 3, uniform=barriers))
+        shared_bytes = self.shared(body, per_block) if barriers else 0
+        level = 1 + stride
+        if stride:
+            body.say(1, f"for i in range(cuda.grid(1), {total}, cuda.gridsize(1)):")
+        body.block(Place(level, 3, in_loop=stride, uniform=barriers))
         for n, (name, kind) in enumerate(body.variables.items()):
             if n < 3:
                 array = Argument(f"r{n}", kind if kind in STRONG else {"b": "b", "pi": "i8", "pf": "f8"}[kind])
                 array = Argument(array.name, array.kind, (total,), "C", True)
                 self.arguments.append(array)
-                body.say(1, f"{array.name}[i] = {name}")
+                body.say(level, f"{array.name}[i] = {name}")
         head = f"@cuda.jit\ndef kernel({', '.join(a.name for a in self.arguments)}):"
         source = "\n".join([*self.text, head, *body.lines]) + "\n"
-        return Kernel(source, tuple(self.arguments), grid, block, choose.below(1 << 16))
+        return Kernel(source, tuple(self.arguments), grid, block, choose.below(1 << 16), shared_bytes)
 
     def device_function(self) -> None:
         choose = self.choose
@@ -591,6 +654,11 @@ class _Maker:
             if kind in ("pi", "b", "i4", "u1"):
                 body.uniform.append(e)
         body.fixed += self.globals
+        if choose.chance(4):
+            kind, length = choose.pick(*STRONG), choose.pick(3, 8)
+            values = _numbers(np.random.default_rng(choose.below(100)), kind, length).tolist()
+            self.text.append(f"C = np.array({values}, {NAMES[kind]})")
+            body.arrays.append(ArrayName(choose.pick("C", "cuda.const.array_like(C)"), kind, (length,)))
 
     def outputs(self, body: Body, total: int) -> None:
         choose = self.choose
@@ -609,11 +677,26 @@ class _Maker:
             self.arguments.append(argument)
             body.accumulators.append((operation, ArrayName("c0", argument.kind, (4,))))
 
+    def records(self, body: Body, total: int) -> None:
+        """Records that are read, and records of which each thread writes its own."""
+        dtype = record_type(self.choose)
+        if self.choose.chance(2):
+            self.arguments.append(Argument("e0", dtype_text(dtype), (7,), "C"))
+            body.records.append(RecordArray("e0", fields_of(dtype), 7))
+            dtype = dtype if self.choose.chance(2) else record_type(self.choose)
+        self.arguments.append(Argument("e1", dtype_text(dtype), (total,), "C", self.choose.chance(2)))
+        body.own_records.append(RecordArray("e1", fields_of(dtype), total))
+
     def places(self, body: Body, block: tuple[int, ...], total: int, grid: tuple[int, ...]) -> None:
         """Which thread it is: ``t`` in the block, ``i`` in the grid."""
         if len(block) == 1:
             body.say(1, "t = cuda.threadIdx.x")
             body.say(1, "i = cuda.grid(1)")
+        elif len(block) == 3:
+            body.say(1, "x, y, z = cuda.grid(3)")
+            extents = [b * g for b, g in zip(block, grid, strict=True)]
+            body.say(1, f"i = (z * {extents[1]} + y) * {extents[0]} + x")
+            body.say(1, f"t = (cuda.threadIdx.z * {block[1]} + cuda.threadIdx.y) * {block[0]} + cuda.threadIdx.x")
         else:
             body.say(1, "x, y = cuda.grid(2)")
             body.say(1, f"i = y * {block[0] * grid[0]} + x")
@@ -622,17 +705,22 @@ class _Maker:
         body.fixed.append(Typed("cuda.blockIdx.x", "pi", 2))
         body.uniform += [Typed("cuda.blockIdx.x", "pi", 2), Typed("cuda.blockDim.x", "pi", 6)]
 
-    def shared(self, body: Body, per_block: int) -> None:
-        choose = self.choose
+    def shared(self, body: Body, per_block: int) -> int:
+        """Shared arrays with an element for each thread; returns the bytes of the dynamic one."""
+        choose, dynamic = self.choose, 0
         for n in range(1 + choose.below(2)):
             kind = choose.pick(*STRONG)
             body.shared.append(ArrayName(f"s_{n}", kind, (per_block,), True))
-            body.say(1, f"s_{n} = cuda.shared.array({per_block}, {NAMES[kind]})")
+            length = per_block
+            if n == 0 and choose.chance(4):
+                length, dynamic = 0, per_block * np.dtype(kind).itemsize
+            body.say(1, f"s_{n} = cuda.shared.array({length}, {NAMES[kind]})")
             body.say(1, f"s_{n}[t] = 0")
             if choose.chance(2):
                 body.helpers.append((f"b{n}", kind))
                 self.text.append(_HELPER.format(name=f"b{n}", step=choose.pick(1, 3)).rstrip())
         body.say(1, "cuda.syncthreads()")
+        return dynamic
 
 
 @st.composite

@@ -11,15 +11,19 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Generator
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from fuzz_meeting import WARP, PyInt, Undefined, answered
 from fuzz_rough import COMPLEX, FUNCTIONS, allowed, apply, chosen
 
 
-class PyInt(int):
-    """A Python integer that is no constant: an index, a counter, a length."""
+class _Mode:
+    """``strict``: floats are checked to be exact; threads run backwards, and memory begins with ones."""
+
+    strict = False
 
 
 def is_number(value: Any) -> bool:
@@ -84,13 +88,28 @@ def binary(name: str, a: Any, b: Any) -> Any:
                 return PyInt(0)
             result = _OPERATORS[name](int(a), int(b))
             return result if type(a) is int and type(b) is int else PyInt(result)
+        if _Mode.strict:
+            _check_exact(name, float(a), float(b))
         return float(_OPERATORS[name](np.float64(a), np.float64(b)))
     if isinstance(a, float) and is_number(b):
         return float(_OPERATORS[name](np.float64(a), np.float64(b)))
     if isinstance(b, float) and not isinstance(b, np.generic) and is_number(a):
         return float(_OPERATORS[name](np.float64(a), np.float64(b)))
     a, b = (int(x) if isinstance(x, PyInt) else x for x in (a, b))
+    if _Mode.strict:
+        _check_exact(name, a, b)
     return _OPERATORS[name](a, b)
+
+
+def _check_exact(name: str, a: Any, b: Any) -> None:
+    result = _OPERATORS[name](a, b)
+    if not isinstance(result, np.floating | float) or name not in ("Add", "Sub", "Mult", "Div"):
+        return
+    if not all(math.isfinite(x) for x in (a, b, result)):
+        raise Undefined(f"{name} of {a} and {b}")
+    exact = _OPERATORS[name](Fraction(float(a)), Fraction(float(b)))
+    if exact != Fraction(float(result)):
+        raise Undefined(f"{name} of {a} and {b} is rounded")
 
 
 def unary(name: str, a: Any) -> Any:
@@ -131,11 +150,23 @@ def _float(x: Any) -> float:
     return float(x)
 
 
+_LARGEST = 2**63 - 1
+
+
 def fit(value: Any, dtype: Any) -> Any:
     """A value as an element of an array: converted as C does."""
     if isinstance(value, PyInt | int) and not isinstance(value, bool):
-        value = np.int64(value)
+        value = np.uint64(value) if value > _LARGEST else np.int64(value)
+    if isinstance(value, float | np.floating) and np.dtype(dtype).kind in "iu":
+        info = np.iinfo(dtype)
+        if not info.min <= value <= info.max:
+            raise Undefined(f"{value} as {dtype}")
     return np.asarray(value).astype(dtype)[()]
+
+
+def fit_item(value: Any, owner: Any, key: Any) -> Any:
+    """A value as an element of an array, or as a field of a record."""
+    return fit(value, owner.dtype.fields[key][0] if isinstance(key, str) else owner.dtype)
 
 
 class _Maker:
@@ -150,6 +181,11 @@ class _Maker:
 
 class _NumPy:
     """``np`` in a kernel: scalar types convert as C does."""
+
+    @staticmethod
+    def array(values: Any, dtype: _Maker) -> Any:
+        """A constant array."""
+        return np.array(values, dtype.dtype)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("int", "uint", "float", "complex")):
@@ -178,6 +214,17 @@ def _axes(values: tuple[int, ...]) -> SimpleNamespace:
     return SimpleNamespace(x=PyInt(values[0]), y=PyInt(values[1]), z=PyInt(values[2]))
 
 
+def _unsigned(x: Any) -> Any:
+    return np.dtype(f"u{x.dtype.itemsize}").type
+
+
+def _bits_of(x: Any) -> str:
+    """The bits of an integer of 32 or 64."""
+    if x.dtype.itemsize < 4:
+        raise Undefined("bits of a narrow integer")
+    return f"{int(x.astype(_unsigned(x))):0{8 * x.dtype.itemsize}b}"
+
+
 class Thread:
     """What ``cuda`` is for one thread."""
 
@@ -187,30 +234,72 @@ class Thread:
         self.blockDim, self.gridDim = _axes(block_shape), _axes(grid_shape)
         self._place = [PyInt(block[n] * block_shape[n] + thread[n]) for n in range(3)]
         self._shared = shared
-        self.local = SimpleNamespace(array=lambda shape, dtype: np.zeros(shape, dtype))
+        self.local = SimpleNamespace(array=_memory)
+        self.const = SimpleNamespace(array_like=lambda array: array)
         self.atomic = _Atomic()
+
+    popc = staticmethod(lambda x: np.int32(_bits_of(x).count("1")))
+    clz = staticmethod(lambda x: np.int32((_bits_of(x) + "1").index("1")))
+    ffs = staticmethod(lambda x: np.int32(_bits_of(x)[::-1].find("1") + 1))
+    brev = staticmethod(lambda x: _unsigned(x)(int(_bits_of(x)[::-1], 2)).astype(x.dtype))
+    selp = staticmethod(lambda test, a, b: a if test else b)
+
+    def fma(self, a: Any, b: Any, c: Any) -> Any:
+        """Exact, by the generator's promise."""
+        return binary("Add", binary("Mult", a, b), c)
 
     def grid(self, ndim: int) -> Any:
         return self._place[0] if ndim == 1 else tuple(self._place[:ndim])
 
+    def gridsize(self, ndim: int) -> Any:
+        """Threads of the grid, of one axis."""
+        assert ndim == 1
+        return PyInt(self.blockDim.x * self.gridDim.x)
+
     def shared_array(self, site: int, shape: Any, dtype: Any) -> Any:
-        return self._shared.setdefault(site, np.zeros(shape, dtype))
+        if shape == 0:  # dynamic: an element for each thread
+            shape = self.blockDim.x * self.blockDim.y * self.blockDim.z
+        return self._shared.setdefault(site, _memory(shape, dtype))
+
+
+def _memory(shape: Any, dtype: Any) -> Any:
+    """Memory that nothing has set yet: whatever depends on what it holds is undefined."""
+    array = np.zeros(shape, dtype.dtype if isinstance(dtype, _Maker) else dtype)
+    if _Mode.strict:
+        array.reshape(-1).view(np.uint8)[:] = 1
+    return array
+
+
+_ATOMICS: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "max": np.maximum,
+    "min": np.minimum,
+    "and_": np.bitwise_and,
+    "or_": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "exch": lambda old, value: value,
+    "inc": lambda old, value: old + 1 if old < value else 0,
+    "dec": lambda old, value: value if old == 0 or old > value else old - 1,
+    "cas": lambda old, wanted, value: value if old == wanted else old,
+}
 
 
 class _Atomic:
-    def __getattr__(self, name: str) -> Callable[[Any, Any, Any], Any]:
-        function = {"add": np.add, "sub": np.subtract, "max": np.maximum, "min": np.minimum}.get(name)
-        function = function or {"and_": np.bitwise_and, "or_": np.bitwise_or, "xor": np.bitwise_xor}[name]
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        function = _ATOMICS[name]
 
-        def apply(array: Any, index: Any, value: Any) -> Any:
+        def apply(array: Any, index: Any, *values: Any) -> Any:
             old = array[index]
-            array[index] = function(old, fit(value, array.dtype))
+            array[index] = function(old, *(fit(v, array.dtype) for v in values))
             return old
 
         return apply
 
 
-BARRIERS = ("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or")
+MOST_TURNS = 20_000  # of the while loops of all threads
+
+BARRIERS = ("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", *WARP)
 
 
 def _has_barrier(function: ast.FunctionDef, waiting: set[str]) -> bool:
@@ -225,7 +314,7 @@ def _has_barrier(function: ast.FunctionDef, waiting: set[str]) -> bool:
 class _Rewriter(ast.NodeTransformer):
     """The kernel's text as plain Python."""
 
-    _BUILTINS = frozenset(("min", "max", "int", "float", "abs", "round", "range", "enumerate"))
+    _BUILTINS = frozenset(("min", "max", "int", "float", "abs", "round", "range", "enumerate", "divmod"))
 
     def __init__(self, functions: set[str], waiting: set[str]) -> None:
         self.functions, self.waiting = functions, waiting
@@ -254,7 +343,16 @@ class _Rewriter(ast.NodeTransformer):
         target = node.targets[0]
         if isinstance(target, ast.Subscript):
             owner = ast.parse(ast.unparse(target.value), mode="eval").body
-            node.value = _call("_fit", node.value, ast.Attribute(owner, "dtype", ast.Load()))
+            key = target.slice if isinstance(target.slice, ast.Constant) else ast.Constant(None)
+            node.value = _call("_fit_item", node.value, owner, key)
+        elif isinstance(target, ast.Attribute):
+            owner = ast.parse(ast.unparse(target.value), mode="eval").body
+            node.value = _call("_fit_item", node.value, owner, ast.Constant(target.attr))
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        self.generic_visit(node)
+        node.body.insert(0, ast.Expr(_call("_turn")))
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -272,8 +370,7 @@ class _Rewriter(ast.NodeTransformer):
         if text == "cuda.shared.array":
             return _call("_t.shared_array", ast.Constant(next(self.sites)), *node.args)
         if text.removeprefix("cuda.") in BARRIERS:
-            value = node.args[0] if node.args else ast.Constant(None)
-            return ast.Yield(ast.Tuple([ast.Constant(text.removeprefix("cuda.")), value], ast.Load()))
+            return ast.Yield(ast.Tuple([ast.Constant(text.removeprefix("cuda.")), *node.args], ast.Load()))
         if text in self.functions:
             node.args.insert(0, ast.Name("_t", ast.Load()))
             return ast.YieldFrom(node) if text in self.waiting else node
@@ -340,7 +437,7 @@ _SCOPE: dict[str, Any] = {
     "math": _Math(),
     "_binary": binary,
     "_unary": unary,
-    "_fit": fit,
+    "_fit_item": fit_item,
     "_min": _extreme(min),
     "_max": _extreme(max),
     "_int": _int,
@@ -349,48 +446,69 @@ _SCOPE: dict[str, Any] = {
     "_round": _round,
     "_range": _range,
     "_enumerate": _enumerate,
+    "_divmod": lambda a, b: (binary("FloorDiv", a, b), binary("Mod", a, b)),
 }
 
 
 def execute(
-    source: str, name: str, grid: tuple[int, ...], block: tuple[int, ...], args: tuple[Any, ...]
+    source: str,
+    name: str,
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    args: tuple[Any, ...],
+    strict: bool = False,
 ) -> dict[int, Any]:
     """Run the kernel ``name`` of a text in plain Python on ``args``, whose arrays change.
 
-    Returns by how much elements of rough arrays may differ, by the ids of the arrays.
+    Returns by how much elements of rough arrays may differ, by the ids of the arrays. ``strict``: see `_Mode`.
     """
+    _Mode.strict = strict
     tolerances: dict[int, Any] = {}
 
     def rough_store(array: Any, index: Any, value: Any) -> None:
         tolerance = tolerances.setdefault(id(array), np.zeros(array.shape))
         array[index], tolerance[index] = allowed(value, array.dtype)
 
-    scope = _SCOPE | {"_rough_store": rough_store, "_rough": apply, "_chosen": chosen}
+    turns = itertools.count()
+
+    def turn() -> None:
+        if next(turns) > MOST_TURNS:
+            raise RuntimeError("a loop does not end")
+
+    scope = _SCOPE | {"_turn": turn, "_rough_store": rough_store, "_rough": apply, "_chosen": chosen}
     exec(compile(translate(source), f"<reference of {name}>", "exec"), scope)
-    values = tuple(PyInt(a) if type(a) is int else a for a in args)
+    values = tuple(_argument(a) for a in args)
     shape = tuple((*s, 1, 1)[:3] for s in (grid, block))
     with np.errstate(all="ignore"):
-        for place in np.ndindex(*shape[0][::-1]):
+        for place in list(np.ndindex(*shape[0][::-1]))[:: -1 if strict else 1]:
             shared: dict[int, Any] = {}
             threads = [Thread(place[::-1], inner[::-1], shape, shared) for inner in np.ndindex(*shape[1][::-1])]
-            _run_block([scope[name](thread, *values) for thread in threads])
+            _run_block(scope[name], values, threads)
     return tolerances
 
 
-def _run_block(threads: list[Generator[Any, Any, None] | None]) -> None:
+def _argument(value: Any) -> Any:
+    if type(value) is int:
+        return PyInt(value)
+    return value.view(np.recarray) if isinstance(value, np.ndarray) and value.dtype.names else value
+
+
+def _run_block(kernel: Any, values: tuple[Any, ...], threads: list[Thread]) -> None:
     """Let the threads of a block run from barrier to barrier."""
-    alive = {n: t for n, t in enumerate(threads) if t is not None}
+    order = range(len(threads))[:: -1 if _Mode.strict else 1]
+    alive: dict[int, Generator[Any, Any, None]] = {}
+    for n in order:
+        thread = kernel(threads[n], *values)  # a kernel without barriers is no generator: it has run
+        if thread is not None:
+            alive[n] = thread
     answers: dict[int, Any] = dict.fromkeys(alive)
     while alive:
-        met: dict[int, tuple[str, Any]] = {}
+        met: dict[int, tuple[Any, ...]] = {}
         for n, thread in list(alive.items()):
             try:
                 met[n] = thread.send(answers[n])
             except StopIteration:
                 del alive[n]
-        if len({kind for kind, _ in met.values()}) > 1:
-            raise AssertionError("threads wait at different barriers: the generator's mistake")
-        flags = [bool(value) for _, value in met.values()]
-        for n, (kind, _) in met.items():
-            count = {"syncthreads_count": sum(flags), "syncthreads_and": all(flags), "syncthreads_or": any(flags)}
-            answers[n] = PyInt(count[kind]) if kind in count else None
+        if len({kind for kind, *_ in met.values()}) > 1:
+            raise Undefined("threads wait at different barriers")
+        answers = answered(met, len(threads)) if met else {}

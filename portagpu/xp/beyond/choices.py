@@ -50,6 +50,8 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """For each number n the element of the n-th array. The host waits for numbers that may be none (mode="raise")."""
     given = list(choices) if not isinstance(choices, DeviceNDArray) else list(manipulation.unstack(choices))
     which, *arrays = arrays_of((a, *given))
+    numbers = (bool, int, float, complex)  # whose dtypes follow the arrays'
+    kinds = [x if type(x) in numbers else array.dtype for x, array in zip(given, arrays, strict=True)]
     if which.dtype.kind not in "iub":
         raise ArgumentTypeError(f"the numbers of choices are integers, not {which.dtype}")
     count = len(arrays)
@@ -63,7 +65,7 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
             raise OutOfBoundsError(f"a number of a choice is not among {count}", hint="mode='wrap' or mode='clip'")
     elif mode != "clip":
         raise ArgumentTypeError(f"mode is 'raise', 'wrap' or 'clip', not {mode!r}")
-    kind = np.result_type(*(x.dtype for x in arrays))
+    kind = np.result_type(*kinds)
     arrays = [x.astype(kind, copy=False) for x in arrays]
     found = arrays[-1]
     for n in range(count - 2, -1, -1):

@@ -1,0 +1,61 @@
+"""Random programs over device arrays, and random calls of BLAS and solvers, beside NumPy and SciPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fuzz_lines import Program
+from fuzz_minimise import minimised
+from fuzz_subject import Difference, Subject
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+
+@pytest.mark.in_turn(2)
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("name", ["arrays", "blas"])
+def test_random_programs(device, name, number):
+    subject = Subject(name)
+
+    @seed(number)
+    @settings(derandomize=False, database=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
+    @given(subject.programs())
+    def explore(program):
+        subject.check(program)
+
+    explore()
+
+
+def test_a_difference_of_an_array_is_reported(device, monkeypatch):
+    source = "v1 = cuda.to_device(data('i4', (4, 5), 1))\nv2 = v1 + 1\nv2[0] = 3\nr3: 'within 0.5' = v2 * 1\n"
+    subject = Subject("arrays")
+    subject.check(Program(source, "arrays"))
+    monkeypatch.setattr("fuzz_array_run.HostCuda.to_device", lambda x: x + 2)
+    with pytest.raises(Difference, match=r"v1: .* elements differ"):
+        subject.check(Program(source, "arrays"))
+    with pytest.raises(Difference, match=r"statement 2.*raises OutOfBoundsError"):
+        subject.check(
+            Program("v1 = cuda.to_device(data('i4', (4,), 1))\nv1[9 if hasattr(cuda, 'jit') else 0]", "arrays")
+        )
+
+
+def test_a_difference_of_a_product_is_reported(device, monkeypatch):
+    source = """
+a_ = cuda.to_device(framed('f4', (9, 8), np.s_[1:8:2, 2:7], 3))
+a = a_[1:8:2, 2:7]
+c_ = cuda.to_device(framed('f4', (6, 6), np.s_[1:5, 1:5], 4))
+c = c_[1:5, 1:5]
+r: 'writes c' = blas.sgemm(2.0, a, a, beta=1.0, c=c, trans_b=1, overwrite_c=1)
+"""
+    subject = Subject("blas")
+    subject.check(Program(source, "blas"))
+    with pytest.raises(Difference, match="c is changed"):
+        subject.check(Program(source.replace("writes c", "writes"), "blas"))
+    monkeypatch.setattr("fuzz_blas_run.scipy.linalg.blas.sgemm", lambda *a, **k: np.zeros((4, 4), np.float32))
+    with pytest.raises(Difference, match="elements differ"):
+        subject.check(Program(source, "blas"))
+
+
+def test_statements_are_deleted_and_expressions_stay():
+    program = Program("v1 = data('i4', (4,), 1)\nv2 = v1 + 1\nr3: 'within 1' = np.sin(v1 * 3) + 1\n", "arrays")
+    small = minimised(program, lambda p: "sin" in p.source, lambda p: (), 20)
+    assert small.statements == ("r3: 'within 1' = np.sin(v1 * 3) + 1",)
