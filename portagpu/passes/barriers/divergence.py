@@ -32,7 +32,6 @@ from portagpu.ir.nodes import (
     Load,
     Logical,
     Operation,
-    Return,
     Select,
     Stmt,
     Store,
