@@ -1,9 +1,9 @@
 """Pass: divergent control flow in programs with barriers, marked for compilers whose uniformity analysis misses it.
 
 A CPU compiler that runs the threads of a block in a loop between two barriers keeps one copy a thread of each value
-that is used behind the barrier, unless the value is uniform. One analysis takes a variable for uniform where uniform values
-are assigned in code that it takes for uniform: code that every thread of the block reaches, however often, and code
-that a uniform branch leads to, though a divergent one does as well:
+that is used behind the barrier, unless the value is uniform. One analysis takes a variable for uniform where uniform
+values are assigned in code that it takes for uniform: code that every thread of the block reaches, however often, and
+code that a uniform branch leads to, though a divergent one does as well:
 
     hit = 0                                  if z == 2 or x[i] > 0:
     for j in range(x[i]): hit = 1                hit = 1

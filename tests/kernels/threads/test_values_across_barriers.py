@@ -180,4 +180,6 @@ def test_each_shape_on_all_devices():
 @pytest.mark.parametrize("shape", SHAPES)
 def test_all(device, shape, barrier):
     """Each shape with each kind of value and barriers in each place."""
-    check([(shape, kind, barrier) for kind in KINDS])
+    kinds = list(KINDS)
+    for first in range(0, len(kinds), 3):  # few a kernel: its compilation takes time that grows fast
+        check([(shape, kind, barrier) for kind in kinds[first : first + 3]])
