@@ -97,6 +97,7 @@ class Capabilities:
     diverging_nests: bool = True  # False: loops in loops that threads leave apart must not run in lanes of vectors
     cuts_subscripts: bool = True  # False: 64-bit subscripts of shared memory are converted to 32 bits, not cast
     keeps_negations: bool = True  # False: in kernels with barriers, no compiler may see that a float is negated
+    sees_divergence: bool = True  # False: beside barriers, the driver takes what some threads set for uniform
     takes_all_cases: bool = True  # False: before barriers, no compiler may see tests for all values of a number
     optimised_rotations: bool = True  # the driver runs what its optimiser makes of `x << k | x >> 32 - k`
     line_directives: bool  # the driver reports the user's lines, and wants them in the text

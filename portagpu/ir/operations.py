@@ -249,6 +249,7 @@ OPERATIONS: dict[str, NamedOperation] = {
         },
     ),
     **_named("", {"laneid": "Its place in its warp of 32."}),
+    **_named("", {"diverging": "True, in a form that no compiler takes for the same in all threads of the block."}),
     # barriers and fences
     **_named(
         "",
@@ -354,7 +355,7 @@ OPERATIONS: dict[str, NamedOperation] = {
     ),
 }
 
-PER_THREAD = frozenset({"threadIdx", "grid", "laneid", "subgroup_id", "subgroup_lane"})
+PER_THREAD = frozenset({"threadIdx", "grid", "laneid", "diverging", "subgroup_id", "subgroup_lane"})
 """Operations whose value differs among the threads of a block, whatever the operands. Others without an effect are
 taken to be uniform where their operands are."""
 

@@ -22,6 +22,7 @@ from portagpu.passes.arithmetic.low_bits import shortened
 from portagpu.passes.arithmetic.sums_with_one import sums_with_one
 from portagpu.passes.arithmetic.vector_calls import vector_calls
 from portagpu.passes.barriers.converge import converge, refused
+from portagpu.passes.barriers.divergence import mark_divergence
 from portagpu.passes.emulation.async_copies import async_copies
 from portagpu.passes.emulation.emulated_warps import emulated_warps
 from portagpu.passes.emulation.exchange_buffers import in_turns
@@ -196,6 +197,14 @@ PIPELINE = ordered(
         when="float16 occurs, and the device lacks arithmetic or functions of it",
         applies=lambda program, target: program.halves,
         after=("vector_calls",),  # whose vectors of halves are widened, too
+    ),
+    Pass(
+        name="divergence",
+        does="puts statements in which threads diverge under a branch that no compiler takes for uniform",
+        run=lambda program, target: mark_divergence(program),
+        when="a barrier occurs, and the driver takes values that such statements set for uniform",
+        applies=lambda program, target: not target.caps.sees_divergence,
+        after=("halves",),  # nothing else needs to know the branches
     ),
 )
 

@@ -31,6 +31,7 @@ def test_hints_of_known_platforms() -> None:
         single_barriers=False,
         conditional_barriers=False,
         takes_all_cases=False,
+        sees_divergence=False,
         declares_all=True,
         compiles_for_binaries=True,
         max_blocks=2**32 - 1,

@@ -259,6 +259,47 @@ def test_converge_refuses_what_threads_that_left_would_steer():
     assert not refused_statements(lowered(neighbours, FLOATS, FLOATS, PYINT), PLAIN)
 
 
+def test_divergence_marks_what_sets_variables_for_later():
+    @cuda.jit(device=True)
+    def tally(n):
+        count = 0
+        for _ in range(n):
+            count += 1
+        return count
+
+    @cuda.jit
+    def counts(x, n):
+        i = cuda.grid(1)
+        hits = 0
+        for _ in range(n):  # all threads alike
+            hits += tally(n)
+        if x[i] > 0:  # nothing is set
+            x[i] += 1
+        for _ in range(x[i]):
+            hits = 3
+        cuda.syncthreads()
+        x[i] = hits
+
+    @cuda.jit
+    def divergent_calls(x):
+        own = tally(x[cuda.grid(1)])
+        cuda.syncthreads()
+        x[0] = own
+
+    @cuda.jit
+    def no_barrier(x):
+        x[0] = tally(x[cuda.grid(1)])
+
+    misses = dataclasses.replace(PLAIN, sees_divergence=False)
+    program = lowered(counts, INTEGERS, PYINT)
+    assert after("divergence", program) == program_text(program)
+    text = after("divergence", program, misses)
+    assert text.count("if diverging():") == 1
+    assert "if diverging():\n        for " in text
+    assert after("divergence", lowered(divergent_calls, INTEGERS), misses).count("if diverging():") == 1
+    assert "diverging" not in after("divergence", lowered(no_barrier, INTEGERS), misses)
+
+
 def test_exchange_buffers_takes_turns():
     @cuda.jit
     def twice(x):
@@ -318,7 +359,7 @@ def emulated(program):
 
 def test_all_passes_in_turn():
     for kernel, types in ((neighbours, (FLOATS, FLOATS, PYINT)), (exchange, (INTEGERS, PYINT))):
-        for caps in (PLAIN, IDEAL, dataclasses.replace(PLAIN, conditional_barriers=False)):
+        for caps in (PLAIN, IDEAL, dataclasses.replace(PLAIN, conditional_barriers=False, sees_divergence=False)):
             program = step = lowered(kernel, *types, caps=caps)
             for each in PIPELINE:
                 step = run_pass(each.name, step, caps)

@@ -31,6 +31,7 @@ class Hints:
     ``cuts_subscripts``: False where 64-bit integers that are cut to subscripts of local memory are compiled wrongly.
     ``keeps_negations``: False where threads lose negated floats over barriers.
     ``takes_all_cases``: False where tests for all values that a number can have are compiled wrongly before a barrier.
+    ``sees_divergence``: False where variables that some threads of a block set are taken for uniform over a barrier.
     ``crashing_compiler``: over some valid programs the compiler ends the process that calls it.
     ``staged_copies``: one thread of the driver copies pageable memory to page-locked memory, at half the bus's rate.
     ``rewritten_ptx``: some instructions of its PTX are compiled wrongly and replaced (`ptx.miscompiled`).
@@ -58,6 +59,7 @@ class Hints:
     cuts_subscripts: bool = True
     keeps_negations: bool = True
     takes_all_cases: bool = True
+    sees_divergence: bool = True
     crashing_compiler: bool = False
     staged_copies: bool = False
     rewritten_ptx: bool = False
@@ -183,6 +185,15 @@ QUIRKS: tuple[Quirk, ...] = (
         reason="3.1: of tests for all values that a number can have (x & 3 == 0, 1, 2, 3) LLVM makes a switch whose"
         " default is unreachable, which the driver takes for a way out of the kernel, and the barriers after it for"
         " conditional ones: threads take another's branch, or an assertion ends the process; issue 2113 says so of 7.1",
+    ),
+    Quirk(
+        match="portable computing language",
+        field="sees_divergence",
+        value=False,
+        reason="3.1, and by its source all up to 7.1: a variable counts as uniform where uniform values are assigned in"
+        " code that counts as uniform: all that post-dominates uniform code, though a loop runs it once or five times,"
+        " and all that a uniform branch leads to, though a divergent one does, too. A loop's counter from 0 in steps of"
+        " 1 counts as uniform wherever the loop ends. After a barrier all threads have the last one's value",
     ),
     Quirk(
         match="portable computing language",

@@ -6,6 +6,8 @@ which value it gets depends on a divergent condition.
 
 from __future__ import annotations
 
+from types import UnionType
+
 from portagpu.ir.nodes import (
     Assign,
     Break,
@@ -44,11 +46,16 @@ BARRIERS = BLOCK_VOTES | EXCHANGES | {"syncthreads", "warp_barrier", "grid_sync"
 
 
 class Uniformity:
-    """What is uniform in one function; ``arguments`` says whether its scalar parameters are."""
+    """What is uniform in one function; ``arguments`` says whether its scalar parameters are.
 
-    def __init__(self, function: Function, *, arguments: bool) -> None:
+    ``divergent``: names of the parameters that are not, where callers are known.
+    """
+
+    def __init__(self, function: Function, *, arguments: bool, divergent: frozenset[str] | None = None) -> None:
         self._divergent: set[Slot] = set()
-        if not arguments:
+        if divergent is not None:
+            self._divergent |= {(p.name, p.type) for p in function.parameters if p.name in divergent}
+        elif not arguments:
             self._divergent |= {
                 (p.name, p.type)
                 for p in function.parameters
@@ -100,12 +107,12 @@ class Uniformity:
             for block in blocks(statement):
                 self._visit(block, inner)
 
-    def leaves_apart(self, loop: For | While) -> bool:
-        """Whether threads leave the loop, or one of its iterations, apart."""
+    def leaves_apart(self, loop: For | While, jump: type[Break] | UnionType = Break | Continue) -> bool:
+        """Whether threads leave the loop, or one of its iterations, apart by a jump."""
 
         def visit(body: tuple[Stmt, ...], divergent: bool, depth: int) -> bool:
             for statement in body:
-                if isinstance(statement, Break | Continue) and divergent and depth == 0:
+                if isinstance(statement, jump) and divergent and depth == 0:
                     return True
                 inner = divergent
                 if isinstance(statement, If):
