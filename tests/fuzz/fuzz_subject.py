@@ -15,7 +15,7 @@ import importlib
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-SUBJECTS = ("kernels", "arrays", "blas")
+SUBJECTS = ("kernels", "operators", "arrays", "blas")
 
 
 class Difference(AssertionError):

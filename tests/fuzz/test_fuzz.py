@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fuzz_operators
 import numpy as np
 import pytest
 from fuzz_kernels import check, require_defined, smaller
@@ -20,16 +21,26 @@ EXAMPLES = 4  # kernels of a seed for each example that other tests have
 @pytest.mark.in_turn(3)
 @pytest.mark.parametrize("number", SEEDS)
 def test_random_kernels(device, number):
+    explore_kernels(kernels(), number, EXAMPLES)
+
+
+@pytest.mark.in_turn(3)
+@pytest.mark.parametrize("number", SEEDS)
+def test_random_nests_of_operators(device, number):
+    explore_kernels(fuzz_operators.programs(), number, 1)
+
+
+def explore_kernels(programs, number, examples):
     @seed(number)
     @settings(
-        max_examples=EXAMPLES * settings.default.max_examples,
+        max_examples=examples * settings.default.max_examples,
         derandomize=False,
         database=None,
         deadline=None,
         phases=(Phase.generate,),
         suppress_health_check=list(HealthCheck),
     )
-    @given(kernels())
+    @given(programs)
     def explore(kernel):
         try:
             check(kernel)
