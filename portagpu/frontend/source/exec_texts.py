@@ -1,7 +1,7 @@
 """Texts given to `exec`, `eval` and `compile`, kept as long as a function made from them lives.
 
 Python forgets them. An audit hook, set when this module is imported, sees each text as it is compiled and each code
-object as it is executed. A text belongs to the code objects of the functions inside: it is forgotten with the last of them.
+object as it is executed. A text belongs to the code objects of the functions inside: forgotten with the last.
 A text that is compiled and not executed yet belongs to nobody: the latest are kept, up to `_MOST_WAITING` characters.
 
 Code objects compare by value, so they are looked up by identity: equal functions have texts of their own.

@@ -150,7 +150,7 @@ def test_texts_go_with_their_functions():
         from_code_alone,
         of_linecache,
         of_a_prompt,
-    )  # compile twice, or more
+    )
     functions = [way(7) for way in WAYS if way not in several] + many_others()
     assert len(exec_texts._texts) >= texts + OTHERS
     del functions
