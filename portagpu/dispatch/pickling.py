@@ -28,8 +28,8 @@ from portagpu.dialect.names import constexpr
 from portagpu.dispatch.code.definition import KernelDefinition
 from portagpu.dispatch.code.options import JitOptions
 from portagpu.errors import KernelPickleError
+from portagpu.frontend.source.exec_texts import keep_own_text
 from portagpu.frontend.source.lambdas import NAME
-from portagpu.frontend.source.text import remember
 from portagpu.types import Signature
 
 _KEPT = 64  # objects that came by value and that nobody holds between two tasks
@@ -130,7 +130,7 @@ def rebuilt(kind: type[KernelDefinition], data: Portable) -> KernelDefinition:
     function.__annotations__ = dict.fromkeys(data.annotations, constexpr)
     text = data.text if code.co_name == NAME else None
     if text is None:
-        remember(code, data.text, data.first_line)
+        keep_own_text(code, data.text, data.first_line)
     made = kind(function, options=data.options, device=data.device, text=text)
     _known[data.token] = made
     _recent.append(made)

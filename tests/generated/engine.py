@@ -10,7 +10,7 @@ import numpy as np
 from cases import Case
 from comparison import wrong
 from differences import excused
-from operands import NAMES, Array, combinations, rows, supported
+from operands import NAMES, Array, combinations, ends, rows, supported
 
 from portagpu import cuda
 from portagpu.device import DeviceRecord
@@ -70,6 +70,23 @@ def two_results(functions: tuple[Any, ...], count: int) -> Any:
     return kernel
 
 
+def results_of_constants(functions: tuple[Any, ...], kinds: tuple[str, ...], constants: tuple[Any, ...]) -> Any:
+    """The kernel of `one_result` for operands that are constants of the text; Python's numbers may come of them."""
+
+    @cuda.jit
+    def kernel(ints, floats, complexes):
+        for n, f in enumerate(functions):
+            for i, operands in enumerate(constants):
+                if kinds[n] == "c":
+                    complexes[n, i] = f(*operands)
+                elif kinds[n] == "f":
+                    floats[n, i] = f(*operands)
+                else:
+                    ints[n, i] = np.int64(f(*operands))
+
+    return kernel
+
+
 def _chunks(cases: Sequence[Case], size: int) -> list[tuple[Case, ...]]:
     return [tuple(cases[k : k + size]) for k in range(0, len(cases), size)]
 
@@ -103,8 +120,25 @@ def _numbers(dtype: str) -> set[int]:
     return {NUMBERS["int32"], NUMBERS["int64"]} if dtype == "int" else {NUMBERS[dtype]}
 
 
+def run_constants(device: DeviceRecord, cases: Sequence[Case], names: tuple[str, ...]) -> list[str]:
+    """What is wrong with these functions of constants at the ends of these dtypes."""
+    can = supported(device)
+    ready = [
+        c for c in cases if c.results == 1 and not c.arrays and can.issuperset({*names, *c.dtypes(names)} - {"int"})
+    ]
+    problems: list[str] = []
+    for chunk in _chunks(ready, 20):
+        problems += _run(device, chunk, names, ends(*names), as_constants=True)
+    return problems
+
+
 def _run(
-    device: DeviceRecord, cases: tuple[Case, ...], names: tuple[str, ...], operands: tuple[Array, ...]
+    device: DeviceRecord,
+    cases: tuple[Case, ...],
+    names: tuple[str, ...],
+    operands: tuple[Array, ...],
+    *,
+    as_constants: bool = False,
 ) -> list[str]:
     caps = device.capabilities
     assert caps is not None
@@ -113,7 +147,13 @@ def _run(
     floats = np.zeros((slots, size), np.float64 if caps.fp64 else np.float32)
     complexes = np.zeros((slots, size), np.complex128 if caps.fp64 else np.complex64)
     codes = np.full(slots, -1, np.int64)
-    _kernel(cases, len(operands)).forall(size)(operands, ints, floats, complexes, codes)
+    if as_constants:
+        dtypes = ["int64" if c.constant else c.dtypes(names)[0] for c in cases]
+        kinds = tuple(np.dtype("int64" if d == "int" else d).kind for d in dtypes)
+        kernel = results_of_constants(tuple(c.function for c in cases), kinds, tuple(zip(*operands, strict=True)))
+        kernel[1, 1](ints, floats, complexes)
+    else:
+        _kernel(cases, len(operands)).forall(size)(operands, ints, floats, complexes, codes)
     problems: list[str] = []
     for n, case in enumerate(cases):
         with np.errstate(all="ignore"):
@@ -122,7 +162,7 @@ def _run(
         for k, (dtype, exact) in enumerate(zip(case.dtypes(names), wanted, strict=True)):
             slot = n * case.results + k
             label = f"{case.name}({', '.join(names)})" + (f"[{k}]" if case.results == 2 else "")
-            if not case.constant and codes[slot] not in _numbers(dtype):
+            if not case.constant and not as_constants and codes[slot] not in _numbers(dtype):
                 found = next((name for name, number in NUMBERS.items() if number == codes[slot]), "nothing")
                 problems.append(f"{label} is {found}, not {dtype}")
                 continue

@@ -91,6 +91,20 @@ def combinations(*names: str) -> tuple[Array, ...]:
     return tuple(np.ascontiguousarray(grid.ravel()) for grid in grids)
 
 
+def ends(*names: str) -> tuple[Array, ...]:
+    """The ends of each dtype and numbers beside zero, each with every one of the others."""
+    columns = []
+    for name in names:
+        column = values(name, few=True)
+        finite = column[np.isfinite(column)]
+        kept = [finite.min(), finite.max(), *(v for v in (0, 1, -1) if v in column)]
+        if KINDS[name] == "f":
+            kept += [np.nan, np.inf, -np.inf, -0.0]
+        columns.append(np.array(kept[: 9 if len(names) == 1 else 5], name))
+    grids = np.meshgrid(*columns, indexing="ij")
+    return tuple(np.ascontiguousarray(grid.ravel()) for grid in grids)
+
+
 def rows(name: str) -> tuple[Array]:
     """Arrays of a few elements, as the rows of one: for functions of arrays."""
     source = values(name)

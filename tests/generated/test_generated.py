@@ -10,7 +10,7 @@ from array_cases import array_cases
 from complex_cases import complex_cases
 from compound_functions import compound_cases
 from device_functions import device_function_cases
-from engine import run
+from engine import run, run_constants
 from numbers_cases import number_cases
 from operands import NAMES
 from operators import operator_cases
@@ -49,4 +49,17 @@ def _in_short(names: tuple[str, ...]) -> object:
 @pytest.mark.parametrize("names", [_in_short(names) for names in sorted(BY_DTYPES)], ids="-".join)
 def test_all_functions_of_these_dtypes(device: DeviceRecord, names: tuple[str, ...]) -> None:
     problems = run(device, BY_DTYPES[names], names)
+    assert not problems, "\n" + "\n".join(problems)
+
+
+def _constant_operands(names: tuple[str, ...]) -> object:
+    few = len(names) == 1 or (len(names) == 2 and names[0] == names[1])
+    return names if few else pytest.param(names, marks=[pytest.mark.thorough, pytest.mark.one_device])
+
+
+@pytest.mark.in_turn(6)
+@pytest.mark.parametrize("names", [_constant_operands(n) for n in sorted(BY_DTYPES) if len(n) < 3], ids="-".join)
+def test_all_functions_of_constants(device: DeviceRecord, names: tuple[str, ...]) -> None:
+    """Operands that are constants of the text."""
+    problems = run_constants(device, BY_DTYPES[names], names)
     assert not problems, "\n" + "\n".join(problems)

@@ -73,7 +73,7 @@ def generate(
     view = ProgramView(
         kernel=functions[program.kernel.name],
         extensions=tuple(helpers.extensions),
-        declarations=tuple(helpers.declarations),
+        declarations=(*helpers.declarations, *dialect.language.typedefs),
         structs=tuple(struct_view(s, dialect.language) for s in program.structs),
         constants=tuple(constant_view(c, helpers, as_vectors=dialect.has_vector_constants) for c in program.constants),
         helpers=helpers.views,

@@ -119,6 +119,11 @@ class Language(ABC):
     def global_size(self, axis: int) -> str:
         """Threads of the grid."""
 
+    @property
+    def typedefs(self) -> tuple[str, ...]:
+        """Declarations of types that the printed text names."""
+        return ()
+
     def pointer(self, kind: str, space: Space, *, readonly: bool = False) -> str:
         """A pointer's type."""
         return f"{self.space(space)}{'const ' if readonly else ''}{kind}*"

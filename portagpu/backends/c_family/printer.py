@@ -13,7 +13,7 @@ from portagpu.backends.c_family.numbers.complex_numbers import (
     is_complex,
     multiply_complex,
 )
-from portagpu.backends.c_family.numbers.literals import literal
+from portagpu.backends.c_family.numbers.literals import literal, wrapped
 from portagpu.backends.c_family.numbers.narrow import narrowed
 from portagpu.backends.c_family.numbers.negations import hides, is_hidden_constant, negated, rounded
 from portagpu.backends.c_family.numbers.overflow import (
@@ -270,7 +270,7 @@ class Printer:
         if target.dtype.is_complex:
             return cast_complex(self, expr.operand, target)
         if isinstance(expr.operand, Constant) and target.dtype.is_integer and source.dtype.is_integer:
-            return literal(Constant(expr.operand.value, target, span=expr.span))
+            return literal(Constant(wrapped(int(expr.operand.value), target.dtype), target, span=expr.span))
         if isinstance(expr.operand, Operation) and expr.operand.name in _INDEX_FUNCTIONS and target.dtype is INT64:
             inner = expr.operand
             return self.operation(Operation(inner.name, inner.args, target, span=inner.span))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import overload
+from typing import Any, overload
 
 from portagpu.frontend.core.convert import (
     as_element,
@@ -24,13 +24,14 @@ from portagpu.frontend.core.values import (
     OptionalValue,
     TupleValue,
     Value,
+    aggregate,
     is_expr,
     leaves,
     rebuild,
     structure,
 )
 from portagpu.ir.nodes import Assign, Constant, Expr, If, Logical, LogicalOp, Not, Select, Stmt, Var
-from portagpu.ir.types import BOOLEAN, Layout, Pointer
+from portagpu.ir.types import BOOLEAN, Layout, Pointer, Scalar, Vector
 
 
 @overload
@@ -133,20 +134,30 @@ def short_circuit(ctx: FunctionState, op: LogicalOp, left: Condition, right: Con
 
 def choose(ctx: FunctionState, test: Condition, yes: tuple[Value, list[Stmt]], no: tuple[Value, list[Stmt]]) -> Value:
     """Ternary: a select where nothing has to be evaluated conditionally, else an if statement."""
-    template = select(ctx, test, yes[0], no[0])
     if not yes[1] and not no[1]:
-        return template
-    if not is_expr(template) and not isinstance(template, OptionalValue):
-        ctx.fail("a conditional expression of tuples with calls inside", hint="use an if statement")
-    slots = [Var(ctx.fresh("t"), as_element(leaf_type(ctx, leaf)), span=ctx.span) for leaf in leaves(template)]
+        return select(ctx, test, yes[0], no[0])
+    with ctx.nested():  # for its types
+        template = aggregate(select(ctx, test, yes[0], no[0]))
+    slots = [_slot(ctx, leaf) for leaf in leaves(template)]
     blocks = []
     for value, block in (yes, no):
         with ctx.nested() as inner:
             for statement in block:
                 ctx.emit(statement)
-            for slot, leaf in zip(slots, leaves(adapt(ctx, value, template)), strict=True):
-                ctx.emit(Assign(slot, convert(ctx, leaf, as_element(slot.type)), span=ctx.span))
+            for slot, leaf in zip(slots, leaves(adapt(ctx, aggregate(value), template)), strict=True):
+                if isinstance(slot, Var):
+                    is_address = is_expr(leaf) and isinstance(slot.type, Pointer)
+                    part: Any = leaf if is_address else convert(ctx, leaf, as_element(slot.type))
+                    ctx.emit(Assign(slot, part, span=ctx.span))
         blocks.append(tuple(inner))
     condition = Constant(bool(test.value), BOOLEAN, span=ctx.span) if isinstance(test, Const) else test
     ctx.emit(If(condition, blocks[0], blocks[1], span=ctx.span))
     return rebuild(template, iter(slots))
+
+
+def _slot(ctx: FunctionState, leaf: Value) -> Value:
+    """A variable for a part of a value; the part itself where it is a constant object."""
+    kind = leaf_type(ctx, leaf)
+    if not isinstance(kind, Scalar | Vector | Pointer):
+        return leaf
+    return Var(ctx.fresh("t"), kind, span=ctx.span)

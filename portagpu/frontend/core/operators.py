@@ -59,7 +59,7 @@ _ZERO_HINT = "the divisor is a constant; write math.inf or math.nan where you me
 def fold(ctx: FunctionState, function: Callable[..., Any], *args: Any, what: str = "this expression") -> Const:
     """Evaluate with Python at compile time."""
     try:
-        if all(type(a) is int for a in args):  # to silence NumPy costs more than the sum
+        if args and all(type(a) is int for a in args):  # to silence NumPy costs more than the sum
             return Const(function(*args))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from portagpu.frontend.core.convert import as_element, convert, describe, leaf_type, number_type, unify_types
+from portagpu.frontend.core.convert import as_element, convert, describe, leaf_type, unify_types
 from portagpu.frontend.core.name_index import is_loop_local
 from portagpu.frontend.core.optional import widen
 from portagpu.frontend.core.state import FunctionState
@@ -137,25 +137,25 @@ def merge(ctx: FunctionState, branches: list[tuple[list[Stmt], dict[str, Value],
     merged: dict[str, Value] = {}
     for name in names:
         values = [env[name] for _, env in alive if name in env]
-        if all(same_value(values[0], v) for v in values[1:]) and (len(values) == len(alive) or is_expr(values[0])):
+        everywhere = len(values) == len(alive) or is_expr(values[0]) or _is_compile_time(ctx, values[0])
+        if everywhere and all(same_value(values[0], v) for v in values[1:]):
             merged[name] = values[0]
             continue
         if is_loop_local(ctx, name):
             continue
-        if len(values) < len(alive) and not _is_slots(values[0]) and not any(number_type(ctx, v) for v in values):
-            continue  # a compile-time object set on one path only: not defined after
         merged[name] = _merge_name(ctx, name, [(block, env.get(name)) for block, env in alive])
     ctx.env = merged
 
 
-def _is_slots(value: Value) -> bool:
-    return all(is_expr(leaf) for leaf in leaves(value))
+def _is_compile_time(ctx: FunctionState, value: Value) -> bool:
+    """Whether no part of a value is a number or an address, which lives in a variable."""
+    return not any(isinstance(leaf_type(ctx, leaf), Scalar | Vector | Pointer) for leaf in leaves(aggregate(value)))
 
 
 def _merge_name(ctx: FunctionState, name: str, values: list[tuple[list[Stmt], Value | None]]) -> Value:
     present = [v for _, v in values if v is not None]
     blocks = [block for block, v in values if v is not None]
-    present = [aggregate(v) if any(isinstance(o, TupleValue) for o in present) else v for v in present]
+    present = [aggregate(v) for v in present]
     present = widen(ctx, present)
     template = present[0]
     for other in present[1:]:

@@ -159,8 +159,20 @@ def constants(values: Sequence[Value]) -> list[Any] | None:
     return known if len(known) == len(values) else None
 
 
+class SliceFields(tuple[str, ...]):
+    """Names of a slice's parts; their class tells slices from named tuples."""
+
+    __slots__ = ()
+
+
+SLICE_FIELDS = SliceFields(("start", "stop", "step"))
+
+
 def aggregate(value: Value) -> Value:
-    """A value whose constant tuples are tuples of constants."""
+    """A value whose constant tuples and slices are tuples of constants."""
+    if isinstance(value, Const) and isinstance(value.value, slice):
+        bounds = value.value
+        return TupleValue((Const(bounds.start), Const(bounds.stop), Const(bounds.step)), SLICE_FIELDS)
     if isinstance(value, Const) and isinstance(value.value, tuple):
         return TupleValue(tuple(aggregate(Const(v)) for v in value.value), fields_of(value.value))
     return value

@@ -92,9 +92,14 @@ def _is_number_method(target: Any) -> bool:
 
 
 def _raises(target: Any, site: Call) -> bool:
-    """Whether Python's function raises where the device's gives NaN or infinity, as ``math.sqrt(-1.0)``."""
+    """Whether Python's function raises where the device's gives NaN or infinity, as ``math.sqrt(-1.0)``.
+
+    Or steps by another dtype: `math.nextafter` and `math.ulp` of a float32 are those of a float64 in Python.
+    """
     if getattr(target, "__module__", None) not in ("math", "cmath"):
         return False
+    if target.__name__ in ("nextafter", "ulp") and any(isinstance(a, np.floating) for a in constants(site.args) or ()):
+        return True
     try:
         target(*(constants(site.args) or ()))
     except (ValueError, OverflowError):

@@ -1,7 +1,7 @@
 """Source text of functions that are in no file: ``python -c``, ``exec``, notebooks.
 
-Python forgets the text given to `exec`. From the import of this module on, texts that hold a ``def`` are kept as they
-are compiled (the last `_KEPT`), and small syntax trees. A function's text is the one that compiles to its very code.
+`portagpu.frontend.source.exec_texts` keeps the texts given to `exec`. A function's text is the one that compiles to its
+code.
 """
 
 from __future__ import annotations
@@ -14,52 +14,16 @@ import linecache
 import operator
 import sys
 import textwrap
-import threading
-import weakref
-from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any
 
+from portagpu.frontend.source.exec_texts import Text, own_text, texts_of
 from portagpu.source import parsed
 
-_KEPT, _LONGEST = 512, 2**20  # texts, characters of one
+_LONGEST = 2**20  # characters of a program that is read from standard input
 _MOST_TRIES = 8  # of a function's end: closing brackets of its head may stand below its ``def``
-_FEW = 4  # statements of a syntax tree that is kept: programs that write programs make one function at a time
-_texts: deque[tuple[str, str]] = deque(maxlen=_KEPT)  # (filename, text), the latest last
-_trees: deque[ast.Module] = deque(maxlen=_KEPT)
-_lock = threading.RLock()
-_told: weakref.WeakKeyDictionary[CodeType, tuple[str, int]] = weakref.WeakKeyDictionary()  # text, its first line
 _FUTURE = functools.reduce(operator.or_, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names))
-
-
-def _remember(event: str, arguments: tuple[Any, ...]) -> None:
-    if event != "compile":
-        return
-    text, filename = arguments
-    if isinstance(text, ast.Module):
-        if len(text.body) <= _FEW and any(isinstance(n, ast.FunctionDef) for n in text.body):
-            with _lock:
-                _trees.append(text)
-        return
-    if not isinstance(filename, str) or not filename.startswith("<") or not isinstance(text, str | bytes):
-        return
-    if len(text) > _LONGEST or (b"def " if isinstance(text, bytes) else "def ") not in text:  # type: ignore[operator]
-        return
-    try:
-        decoded = text if isinstance(text, str) else text.decode()
-    except UnicodeDecodeError:
-        return
-    with _lock:
-        _texts.append((filename, decoded))
-
-
-sys.addaudithook(_remember)
-
-
-def remember(code: CodeType, text: str, first_line: int) -> None:
-    """Keep the text of a function whose file may not be at hand: it came from another process."""
-    _told[code] = text, first_line
 
 
 def source_lines(function: FunctionType) -> tuple[list[str], int, ast.Module | None]:
@@ -68,8 +32,9 @@ def source_lines(function: FunctionType) -> tuple[list[str], int, ast.Module | N
     Raises `OSError` where they cannot be found.
     """
     code = function.__code__
-    if code in _told:
-        text, first = _told[code]
+    own = own_text(code)
+    if own is not None:
+        text, first = own
         return text.splitlines(keepends=True), first, None
     wraps = hasattr(function, "__wrapped__")  # functools.wraps: inspect would show the function around which it is
     try:
@@ -118,7 +83,7 @@ def _indent(line: str) -> int:
 
 def whole_text(code: CodeType) -> list[str]:
     """Lines of the text, given to exec or the interpreter, that compiles to some code; empty where none is known."""
-    for text in _candidates(code.co_filename):
+    for text in _candidates(code):
         if _holds(text, code):
             return text.splitlines(keepends=True)
     return []
@@ -126,24 +91,23 @@ def whole_text(code: CodeType) -> list[str]:
 
 def _unparsed(code: CodeType) -> list[str] | None:
     """The text of a function that was compiled from a syntax tree."""
-    with _lock:
-        trees = [*reversed(_trees)]
-    for tree in trees:
-        for node in tree.body:
+    for tree in texts_of(code):
+        if not isinstance(tree, ast.Module):
+            continue
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and node.name == code.co_name and _holds(tree, code):
                 return ast.unparse(node).splitlines(keepends=True)
     return None
 
 
-def _candidates(filename: str) -> list[str]:
-    with _lock:
-        found = [text for name, text in reversed(_texts) if name == filename]
-    if filename == "<stdin>":
-        found.append(_standard_input())
-    if filename == "<string>" and "-c" in sys.orig_argv[:-1]:
-        found.append(sys.orig_argv[sys.orig_argv.index("-c") + 1])
-    cached = linecache.getlines(filename)
-    return [*found, "".join(cached)] if cached else found
+def _candidates(code: CodeType) -> Iterator[str]:
+    """Texts that may hold a function, the likeliest first."""
+    yield from (text for text in texts_of(code) if isinstance(text, str))
+    if code.co_filename == "<stdin>":
+        yield _standard_input()
+    if code.co_filename == "<string>" and "-c" in sys.orig_argv[:-1]:
+        yield sys.orig_argv[sys.orig_argv.index("-c") + 1]
+    yield "".join(linecache.getlines(code.co_filename))
 
 
 @functools.cache
@@ -158,7 +122,7 @@ def _standard_input() -> str:
         return ""
 
 
-def _holds(text: str | ast.Module, code: CodeType) -> bool:
+def _holds(text: Text, code: CodeType) -> bool:
     """Whether a text compiles to some code that equals a function's."""
     try:
         module = compile(text, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)

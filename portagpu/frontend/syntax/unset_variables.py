@@ -24,7 +24,7 @@ def with_checks(ctx: FunctionState, body: Iterable[Stmt]) -> tuple[Stmt, ...]:
     """The lowered body of a function, with checks where a variable may have no value; or remarks about that."""
     statements = tuple(body)
     given = {(p.name, p.type) for p in ctx.parameters}
-    found = unset_reads(statements, given)
+    found = unset_reads(statements, given, ctx.stable)
     if not found:
         return statements
     if not ctx.program.debug:
@@ -67,7 +67,7 @@ class _Checks:
             count = len(self._flags)
             for move in moves:
                 source = copied(move)
-                if source is None or source in self._given:
+                if source is None or source in self._given or source[0] in self._ctx.stable:
                     continue
                 if (move.target.name, move.target.type) in self._flags:
                     name = own(f"has_{source[0]}_{len(self._flags)}")

@@ -14,7 +14,7 @@ only where no good reason can be seen why the variable has a value (`Read.doubtf
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 
 from portagpu.ir.names import is_own
@@ -72,8 +72,11 @@ def root(name: str) -> str:
     return name if is_own(name) else name.partition(".")[0]
 
 
-def unset_reads(body: tuple[Stmt, ...], given: Iterable[Slot]) -> list[Read]:
-    """Reads of variables that some path leaves without a value; ``given`` have one from the start."""
+def unset_reads(body: tuple[Stmt, ...], given: Iterable[Slot], stable: Set[str] = frozenset()) -> list[Read]:
+    """Reads of variables that some path leaves without a value.
+
+    ``given`` have one from the start. ``stable``: names of what never changes, such as local and shared arrays.
+    """
     targets = {
         (s.target.name, s.target.type)
         for s in all_statements(body)
@@ -83,6 +86,7 @@ def unset_reads(body: tuple[Stmt, ...], given: Iterable[Slot]) -> list[Read]:
     moved = {source for s in all_statements(body) if isinstance(s, Assign) and (source := copied(s)) is not None}
     # in another type, which no assignment gives it: what a loop found before its first iteration
     targets |= {source for source in moved if root(source[0]) in names and not is_own(source[0])}
+    targets = {slot for slot in targets if slot[0] not in stable}
     walk = _Walk(targets - set(given))
     if walk.tracked:
         walk.run(body, _State(frozenset(), frozenset()), ())

@@ -9,9 +9,17 @@ import numpy as np
 from portagpu.backends.c_family.c_types import c_name, c_type, suffix
 from portagpu.backends.c_family.precedence import PRIMARY, UNARY
 from portagpu.backends.c_family.registry import Lowered
-from portagpu.dtypes import BOOL, FLOAT32
+from portagpu.dtypes import BOOL, FLOAT32, DType
 from portagpu.ir.nodes import Constant
 from portagpu.ir.types import Scalar
+
+
+def wrapped(number: int, dtype: DType) -> int:
+    """The integer of a dtype that has the same low bits."""
+    if dtype is BOOL:
+        return int(number != 0)
+    low = int(dtype.limits[0])
+    return (number - low) % 2**dtype.bits + low
 
 
 def literal(expr: Constant) -> Lowered:

@@ -93,3 +93,22 @@ class OpenCLC(Language):
     def global_size(self, axis: int) -> str:
         """Work-items."""
         return f"get_global_size({axis})"
+
+
+class UntypedMemory(OpenCLC):
+    """OpenCL C of one program that accesses memory under several types: its pointers are to types that may alias."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    @property
+    def typedefs(self) -> tuple[str, ...]:
+        """One for each type that a pointer leads to."""
+        return tuple(f"typedef {kind} {name} __attribute__((may_alias));" for kind, name in self._names.items())
+
+    def pointer(self, kind: str, space: Space, *, readonly: bool = False) -> str:
+        """A pointer to the type's typedef, which compilers take for one that may lead to any element."""
+        if kind in ("char", "uchar"):  # bytes may be part of anything
+            return super().pointer(kind, space, readonly=readonly)
+        name = self._names.setdefault(kind, f"pg_any_{kind}")
+        return super().pointer(name, space, readonly=readonly)
