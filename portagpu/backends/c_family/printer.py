@@ -38,7 +38,7 @@ from portagpu.backends.c_family.precedence import (
     UNARY,
 )
 from portagpu.backends.c_family.registry import Lowered
-from portagpu.dtypes import BOOL, INT32, INT64, UINT32, UINT64
+from portagpu.dtypes import BOOL, INT32, INT64, UINT16, UINT32, UINT64
 from portagpu.ir.names import own
 from portagpu.ir.nodes import (
     Binary,
@@ -258,6 +258,8 @@ class Printer:
         associative = expr.op in (BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
         left = self.text(expr.left, own if own >= SUM or associative else SUM)
         right = self.text(expr.right, own + 1 if own >= SUM else SUM)
+        if expr.op is BinaryOp.MUL and expr.type == Scalar(UINT16):
+            left = f"(uint){self.text(expr.left, UNARY)}"  # 65535 * 65535 is no int
         if expr.op is BinaryOp.SUB:
             left, right = rounded(self, expr.left, left), rounded(self, expr.right, right)
         return wrapped_small(self, f"{left} {OPERATORS[expr.op]} {right}", own, expr.type)
