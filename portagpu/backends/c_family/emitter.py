@@ -6,7 +6,8 @@ from portagpu.backends.c_family.analysis import Facts
 from portagpu.backends.c_family.c_types import c_type
 from portagpu.backends.c_family.line import Line
 from portagpu.backends.c_family.numbers.complex_numbers import is_complex
-from portagpu.backends.c_family.precedence import EQUALITY, LOWEST, POSTFIX, RELATION, UNARY
+from portagpu.backends.c_family.numbers.overflow import may_pass_end
+from portagpu.backends.c_family.precedence import EQUALITY, LOWEST, POSTFIX, RELATION, TERNARY, UNARY
 from portagpu.backends.c_family.printer import Printer
 from portagpu.backends.c_family.printf import print_call
 from portagpu.device.capabilities import DeviceType
@@ -240,7 +241,9 @@ class Emitter:
             test = f"{step} > 0 ? {counter} < {stop} : {counter} > {stop}"
         else:
             test = f"{counter} {'>' if loop.descending else '<'} {text(loop.stop, RELATION + 1)}"
-        if isinstance(loop.step, Constant) and loop.step.value < 0:
+        if may_pass_end(self.facts, loop):
+            advance = f"{counter} = {self._next(loop, counter)}"
+        elif isinstance(loop.step, Constant) and loop.step.value < 0:
             advance = f"{counter} -= {-int(loop.step.value)}"
         else:
             advance = f"{counter} += {text(loop.step)}"
@@ -253,6 +256,20 @@ class Emitter:
         self._line("}")
         if not shadowed:
             self._declared.discard(slot)
+
+    def _next(self, loop: For, counter: str) -> str:
+        """The counter's next value, or the end where that would be beyond it: the type might not hold it."""
+        printer, kind = self.printer, c_type(loop.counter.type)
+        word = f"u{kind.removeprefix('u')}"
+        stop, step = f"({word}){printer.text(loop.stop, UNARY)}", f"({word}){printer.text(loop.step, UNARY)}"
+        up, down = (
+            f"{distance} > {length} ? {printer.language.bits_as(kind, f'({word}){counter} + {step}')}"
+            f" : {printer.text(loop.stop, TERNARY)}"
+            for distance, length in ((f"{stop} - ({word}){counter}", step), (f"({word}){counter} - {stop}", f"0 - {step}"))
+        )
+        if loop.descending is None:
+            return f"{printer.text(loop.step, RELATION)} > 0 ? {up} : {down}"
+        return down if loop.descending else up
 
     def _return(self, statement: Return) -> None:
         result = self.function.result

@@ -17,6 +17,7 @@ from portagpu.backends.c_family.numbers.literals import literal, wrapped
 from portagpu.backends.c_family.numbers.narrow import narrowed
 from portagpu.backends.c_family.numbers.negations import hides, is_hidden_constant, negated, rounded
 from portagpu.backends.c_family.numbers.overflow import (
+    is_part_of_sum,
     is_small,
     is_small_signed,
     wrapped_binary,
@@ -37,7 +38,7 @@ from portagpu.backends.c_family.precedence import (
     UNARY,
 )
 from portagpu.backends.c_family.registry import Lowered
-from portagpu.dtypes import BOOL, INT32, INT64, UINT32, UINT64
+from portagpu.dtypes import BOOL, INT32, INT64, UINT16, UINT32, UINT64
 from portagpu.ir.names import own
 from portagpu.ir.nodes import (
     Binary,
@@ -145,8 +146,9 @@ class Printer:
         return f"({text})" if own < level else text
 
     def subscript(self, expr: Expr, level: int = LOWEST, *, base: Expr | None = None) -> str:
-        """C text of a subscript: plain arithmetic, since arrays end long before it overflows.
+        """C text of a subscript, whose sums and products are plain C: arrays end long before these overflow.
 
+        That holds for the sum itself, not for what it is computed from by other operators: `a[(key * K) >> 20]`.
         ``base`` is the array, where it is one.
         """
         kind = None if base is None else base.type
@@ -159,6 +161,11 @@ class Printer:
 
     def _print(self, expr: Expr) -> tuple[str, int]:
         self.helpers.note(expr.type)
+        if self.in_subscript and not is_part_of_sum(expr):
+            self.in_subscript = False
+            lowered = self._print(expr)
+            self.in_subscript = True
+            return lowered
         match expr:
             case Constant() if is_hidden_constant(self, expr):
                 positive = Constant(-float(expr.value), expr.type, span=expr.span)
@@ -190,7 +197,7 @@ class Printer:
                 own = COMPARE_LEVEL[expr.op]
                 short = narrowed(expr, self.facts.exact) if self._may_narrow(expr.op) else None
                 if short is not None:
-                    left, right = (self.subscript(e, own + 1) for e in short)
+                    left, right = (self.text(e, own + 1) for e in short)
                     return f"{left} {OPERATORS[expr.op]} {self._hidden_case(expr, right)}", own
                 right = self._hidden_case(expr, self.text(expr.right, own + 1))
                 text = f"{self.text(expr.left, own + 1)} {OPERATORS[expr.op]} {right}"
@@ -251,6 +258,8 @@ class Printer:
         associative = expr.op in (BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
         left = self.text(expr.left, own if own >= SUM or associative else SUM)
         right = self.text(expr.right, own + 1 if own >= SUM else SUM)
+        if expr.op is BinaryOp.MUL and expr.type == Scalar(UINT16):
+            left = f"(uint){self.text(expr.left, UNARY)}"  # 65535 * 65535 is no int
         if expr.op is BinaryOp.SUB:
             left, right = rounded(self, expr.left, left), rounded(self, expr.right, right)
         return wrapped_small(self, f"{left} {OPERATORS[expr.op]} {right}", own, expr.type)

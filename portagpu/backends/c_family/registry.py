@@ -22,8 +22,8 @@ class Printing(Protocol):
     """What a lowering sees of the printer of a function's expressions.
 
     ``facts`` are those of the function, ``helpers`` what the program needs beside it, ``language`` says values and
-    memory; ``wide``: there may be more threads than 32 bits count; ``in_subscript``: what is printed is part of a
-    subscript.
+    memory; ``wide``: there may be more threads than 32 bits count; ``in_subscript``: what is printed is a sum of a
+    subscript, or a part of that sum.
     """
 
     facts: Facts

@@ -1,7 +1,8 @@
 """Comparisons of 64-bit integers that 32 bits decide: a GPU computes with halves of longer ones.
 
 Python integers have 64 bits where a sum or product of narrow ones might leave 32. Where bounds show that it does not
-(`y < rows - 1`: an extent is not negative), the whole comparison is one of 32 bits.
+(`y < rows - 1`: an extent is not negative), the whole comparison is one of 32 bits. Its sums and products are weak
+integers, so that they are plain C; an int32 in it that may wrap around is printed as anywhere else.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from portagpu.dtypes import BOOL, INT32, INT64, Kind
 from portagpu.ir.analysis.intervals import of_type
 from portagpu.ir.analysis.ranges import Ranges
 from portagpu.ir.nodes import Binary, BinaryOp, Cast, Compare, Constant, Expr
-from portagpu.ir.types import INT, Scalar
+from portagpu.ir.types import INT, PYINT_NARROW, Scalar
 
 _KEPT = frozenset({BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL})
 _LIMITS = of_type(INT)
@@ -43,6 +44,6 @@ def _narrow(expr: Expr, exact: Ranges) -> Expr | None:
             return Cast(expr.operand, INT, span=expr.span) if is_small else None
         case Binary(op=op) if op in _KEPT and exact.of(expr).within(_LIMITS):
             left, right = _narrow(expr.left, exact), _narrow(expr.right, exact)
-            return None if left is None or right is None else Binary(op, left, right, INT, span=expr.span)
+            return None if left is None or right is None else Binary(op, left, right, PYINT_NARROW, span=expr.span)
         case _:
             return None

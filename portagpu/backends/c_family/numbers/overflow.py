@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
+from portagpu.backends.c_family.analysis import Facts
 from portagpu.backends.c_family.c_types import OPERATORS, c_type
 from portagpu.backends.c_family.precedence import BINARY_LEVEL, POSTFIX, UNARY
 from portagpu.backends.c_family.registry import Lowered, Printing
 from portagpu.dtypes import INT8, INT16, INT32, INT64
 from portagpu.ir.analysis.indices import is_index
-from portagpu.ir.nodes import Binary, BinaryOp, Constant, Expr, Negate
+from portagpu.ir.analysis.intervals import Interval, of_type
+from portagpu.ir.nodes import Binary, BinaryOp, Cast, Constant, Expr, For, Index, Negate
 from portagpu.ir.types import Scalar
 from portagpu.ir.walk import all_expressions
 
@@ -30,6 +32,13 @@ def is_small_signed(kind: object) -> bool:
     return isinstance(kind, Scalar) and kind.dtype in (INT8, INT16)
 
 
+def is_part_of_sum(expr: Expr) -> bool:
+    """Whether an operand's own sums and products are parts of the sum that it stands in."""
+    if isinstance(expr, Cast):
+        return isinstance(expr.operand.type, Scalar) and expr.operand.type.dtype.is_integer
+    return isinstance(expr, Index | Negate) or (isinstance(expr, Binary) and expr.op in _MODULAR)
+
+
 def wraps(printer: Printing, expr: Binary | Negate) -> bool:
     """Whether a sum, difference, product or negation of int32 or int64 must wrap around: subscripts need not."""
     kind = expr.type
@@ -40,6 +49,16 @@ def wraps(printer: Printing, expr: Binary | Negate) -> bool:
     if isinstance(expr, Negate) and _shifts(expr.operand):
         return True  # -(i << 63): of 0, a compiler may conclude, if the smallest integer cannot be negated
     return not is_index(expr, printer.facts.indices)
+
+
+def may_pass_end(facts: Facts, loop: For) -> bool:
+    """Whether a counter's sum with the step may leave its type where a loop ends; those of indices do not."""
+    kind = loop.counter.type
+    if is_index(loop.counter, facts.indices) or (isinstance(loop.step, Constant) and abs(loop.step.value) == 1):
+        return False
+    stop, step = facts.exact.of(loop.stop), facts.exact.of(loop.step)
+    reached = Interval(stop.low + 1 + min(step.low, 0), stop.high - 1 + max(step.high, 0))
+    return not reached.within(of_type(kind))
 
 
 def wrapped_binary(printer: Printing, expr: Binary) -> Lowered:

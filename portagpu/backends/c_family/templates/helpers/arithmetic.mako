@@ -94,7 +94,7 @@ static inline ${h.type} ${h.name}(${h.type} bound, ${h.type} extent, ${h.type} l
 </%def>
 <%def name="slice_length(h)">
 static inline ${h.type} ${h.name}(${h.type} distance, ${h.type} step) {
-    return distance > 0 ? (distance + step - 1) / step : 0;
+    return distance > 0 ? (distance - 1) / step + 1 : 0;
 }
 </%def>
 <%def name="min(h)">
