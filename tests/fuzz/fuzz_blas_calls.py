@@ -72,13 +72,12 @@ def rot(c: Case) -> Call:
     c.overwrite("x")
     c.overwrite("y")
     c.words.append(f"n={n}")
-    prefix = {"c": "cs", "z": "zd"}.get(c.character, c.character)
-    if c.complex:
-        prefix = c.character if c.choose.chance(2) else prefix
+    if c.complex and c.choose.chance(2):
         return f"blas.{c.character}rot({x}, {y}, 2.0, {c.factor()}", EXACT
-    if c.choose.chance(3):
+    prefix = {"c": "cs", "z": "zd"}.get(c.character, c.character)
+    if not c.complex and c.choose.chance(3):
         return f"blas.{prefix}rotm({x}, {y}, np.array([{c.pick(-1, 0, 1, -2)}, 2, 3, -1, 2], {c.kind!r})", EXACT
-    return f"blas.{prefix}rot({x}, {y}, 2.0, {c.factor()}", EXACT
+    return f"blas.{prefix}rot({x}, {y}, 2.0, {c.factor(real=True)}", EXACT
 
 
 # level 2

@@ -92,7 +92,7 @@ def scope(device: bool) -> dict[str, Any]:
         return {**helpers, "cuda": cuda, "blas": blas, "lapack": lapack, "linalg": linalg}
     host_cuda = SimpleNamespace(to_device=lambda x: np.array(x, order="K"))
     extended = SimpleNamespace(**{n: getattr(scipy.linalg.blas, n) for n in dir(scipy.linalg.blas) if n[0] != "_"})
-    vars(extended).update(reference.beyond_scipy())
+    vars(extended).update(reference.beyond_scipy(), crot=scipy.linalg.lapack.crot, zrot=scipy.linalg.lapack.zrot)
     return {
         **helpers,
         "cuda": host_cuda,

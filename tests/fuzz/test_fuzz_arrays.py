@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 
 @pytest.mark.in_turn(2)
-@pytest.mark.parametrize("number", [1, 2])
-@pytest.mark.parametrize("name", ["arrays", "blas"])
+@pytest.mark.parametrize(("name", "number"), [("arrays", 1), ("blas", 2)])
 def test_random_programs(device, name, number):
     subject = Subject(name)
 
