@@ -115,8 +115,9 @@ def _selected(e: ArrayExpressions, name: str, array: Any) -> str:
     if array.dtype.kind in "iu":
         forms.append(f"np.choose({name} % 2 == 0, ({name}, 1))")
     text = str(e.choose.pick(*forms))
-    # NumPy leaves the order of results of subscripts open
-    return text if array.flags.c_contiguous or "nonzero" in text else f"np.copy({text}, order='C')"
+    if "nonzero(" in text and "flat" not in text:  # views of one array in NumPy
+        return f"[x.copy() for x in {text}]"
+    return text if array.ndim == 1 else f"np.copy({text}, order='C')"  # an order that NumPy leaves open
 
 
 def _moved(e: ArrayExpressions, name: str, array: Any) -> str:

@@ -73,12 +73,9 @@ def rot(c: Case) -> Call:
     c.overwrite("y")
     c.words.append(f"n={n}")
     prefix = {"c": "cs", "z": "zd"}.get(c.character, c.character)
-    if c.complex:
-        prefix = c.character if c.choose.chance(2) else prefix
-        return f"blas.{c.character}rot({x}, {y}, 2.0, {c.factor()}", EXACT
-    if c.choose.chance(3):
+    if not c.complex and c.choose.chance(3):
         return f"blas.{prefix}rotm({x}, {y}, np.array([{c.pick(-1, 0, 1, -2)}, 2, 3, -1, 2], {c.kind!r})", EXACT
-    return f"blas.{prefix}rot({x}, {y}, 2.0, {c.factor()}", EXACT
+    return f"blas.{prefix}rot({x}, {y}, 2.0, {c.factor(real=True)}", EXACT
 
 
 # level 2
@@ -437,6 +434,25 @@ def elementwise(c: Case) -> Call:
     return f"linalg.geam({a}, {b}", EXACT
 
 
+def overlaps(c: Case) -> Call:
+    """Operands and results that are parts of one memory: right, or refused."""
+    n, first = c.small(), [c.choose.below(4) for _ in range(6)]
+    text = f"framed({c.kind!r}, ({n + 3}, {n + 3}), np.s_[...], {c.choose.below(99)})"
+    c.lines.append(f"c_ = {c.moved(text)}")
+    for name, i, j in zip("abc", first[:3], first[3:], strict=True):
+        c.lines.append(f"{name} = c_[{i}:{i + n}, {j}:{j + n}]{c.pick('', '.T')}")
+    c.written.append("c")
+    c.words.append("out=c")
+    factor = c.factor()
+    name = str(c.pick("matmul", "matmul", "axpy", "scal", "geam", "gemmt"))
+    if name == "scal":
+        return f"linalg.scal({factor}, a", EXACT
+    if name == "axpy":
+        return f"linalg.axpy({factor}, a, b", EXACT
+    c.words.append(f"alpha={factor}")
+    return f"linalg.{name}(a, b", EXACT
+
+
 def lists(c: Case) -> Call:
     count = c.pick(2, 3, 5)
     k, names = c.size(), []
@@ -479,5 +495,17 @@ CALLS: tuple[Callable[[Case], Call], ...] = (
     *(gemv, gemv, symv, trmv, trsv, ger, syr, banded_product, packed_product, packed_product, stored_solve),
     *(gemm, gemm, gemm, symm, syrk, syrk, trmm, trsm, trsm, copies),
     *(cholesky, lu, lu, triangles),
-    *(matmul, matmul, matmul, matvec, triangular_products, triangular_products, elementwise, lists, solvers, solvers),
+    *(
+        matmul,
+        matmul,
+        matmul,
+        matvec,
+        triangular_products,
+        triangular_products,
+        elementwise,
+        overlaps,
+        lists,
+        solvers,
+        solvers,
+    ),
 )

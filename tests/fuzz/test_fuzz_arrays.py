@@ -10,14 +10,18 @@ from fuzz_subject import Difference, Subject
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 
-@pytest.mark.in_turn(2)
-@pytest.mark.parametrize("number", [1, 2])
-@pytest.mark.parametrize("name", ["arrays", "blas"])
+@pytest.mark.parametrize(("name", "number"), [("arrays", 1), ("blas", 2)])
 def test_random_programs(device, name, number):
     subject = Subject(name)
 
     @seed(number)
-    @settings(derandomize=False, database=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=settings.default.max_examples // 2,
+        derandomize=False,
+        database=None,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+    )
     @given(subject.programs())
     def explore(program):
         subject.check(program)
