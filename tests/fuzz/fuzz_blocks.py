@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fuzz_expressions import INTEGERS, NAMES, STRONG, ArrayName, cast, stored
+from fuzz_expressions import INTEGERS, NAMES, STRONG, ArrayName, cast, stored, variable
 
 if TYPE_CHECKING:
     from fuzz_programs import Body, Place
@@ -98,7 +98,7 @@ def flag_across_barrier(body: Body, place: Place) -> None:
         ("False", "True") if kind == "b" else (f"{NAMES.get(kind, 'int')}(7)", f"{NAMES.get(kind, 'int')}(3)")
     )
     body.say(place.level, f"{name} = {before}")
-    bound = cast(body.integer(1), "pi").text
+    bound = choose.pick("i", "t", cast(body.integer(1), "pi").text)
     if choose.chance(2):
         body.say(place.level, f"{counter} = 0")
         body.say(place.level, f"while {counter} < {bound} % 4:")
@@ -115,6 +115,9 @@ def flag_across_barrier(body: Body, place: Place) -> None:
     body.say(level, f"{name} = {after}")
     body.variables[name] = kind
     body.say(place.level, "cuda.syncthreads()")
+    array: ArrayName = choose.pick(*body.outputs)
+    where = "i" if len(array.shape) == 1 else f"i, {choose.below(array.shape[1])}"
+    body.say(place.level, f"{array.text}[{where}] = {cast(variable(name, kind), array.kind).text}")
 
 
 def own_slot(body: Body, place: Place) -> None:

@@ -23,7 +23,7 @@ from fuzz_subject import SUBJECTS, Difference, Invalid, Subject
 CHUNK = 100  # programs of one process
 MINIMISING = 120  # seconds for making a failure smaller
 MINIMISED = 2  # failures of a kind in one chunk that are made smaller
-PATIENCE = 90  # seconds after which a program is taken to hang
+PATIENCE = 240  # seconds after which a program is taken to hang
 BACK_ENDS = ("opencl", "cuda", "sycl")
 
 
@@ -50,12 +50,20 @@ class Outcome:
     crashes: list[str] = field(default_factory=list)
 
     @classmethod
-    def crashed(cls, seed: int, journal: Path, reason: str) -> Outcome:
-        """The outcome of a chunk whose process did not come to its end."""
+    def crashed(cls, seed: int, journal: Path, result: Path, reason: str) -> Outcome:
+        """The outcome of a chunk whose process did not come to its end: with the failures before, not minimised."""
         if not journal.exists():
             return cls(seed, crashes=[f"{reason} before a program was drawn"])
         number, program = pickle.loads(journal.read_bytes())
-        return cls(seed, number, crashes=[f"{reason} over\n{program}"])
+        outcome = cls(**json.loads(result.read_text())) if result.exists() else cls(seed, number)
+        outcome.crashes.append(f"{reason} over\n{program}")
+        return outcome
+
+    def save(self, result: Path) -> None:
+        """Write the outcome at once: what follows may crash."""
+        new = result.with_suffix(".new")
+        new.write_text(json.dumps(asdict(self)))
+        new.replace(result)
 
 
 def kind(error: BaseException) -> str:
@@ -81,15 +89,15 @@ def run_chunk(chunk: Chunk) -> Outcome:
             if time.time() - changed > PATIENCE:
                 child.kill()
                 child.join()
-                return Outcome.crashed(chunk.seed, journal, "the device does not return")
-        if not result.exists():
-            return Outcome.crashed(chunk.seed, journal, f"the process ended with {child.exitcode}")
+                return Outcome.crashed(chunk.seed, journal, result, "the device does not return")
+        if child.exitcode != 0:
+            return Outcome.crashed(chunk.seed, journal, result, f"the process ended with {child.exitcode}")
         return Outcome(**json.loads(result.read_text()))
 
 
 def _chunk(chunk: Chunk, journal: Path, result: Path, caches: dict[str, str]) -> None:
     os.environ |= {"PORTAGPU_WARNINGS": "0", **caches}
-    result.write_text(json.dumps(asdict(_checked(chunk, journal))))
+    _checked(chunk, journal, result)
 
 
 def back_end_and_selector(device: str) -> tuple[str | None, str | int]:
@@ -113,7 +121,7 @@ class _Enough(Exception):
     """The chunk's time or number of programs is used up."""
 
 
-def _checked(chunk: Chunk, journal: Path) -> Outcome:
+def _checked(chunk: Chunk, journal: Path, result: Path) -> None:
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import seed as seeded
     from hypothesis.errors import UnsatisfiedAssumption
@@ -161,19 +169,30 @@ def _checked(chunk: Chunk, journal: Path) -> Outcome:
         except Exception:
             outcome.failures.append(f"the generator failed\n{traceback.format_exc()}")
         outcome.failed = len(failures)
-        taken: Counter[str] = Counter()
-        for wanted, program in sorted(failures, key=lambda f: len(f[1].source)):
-            taken[wanted] += 1
-            if taken[wanted] <= MINIMISED:
-                small = minimised(
-                    program,
-                    lambda candidate, wanted=wanted: (e := failure(candidate)) is not None and kind(e) == wanted,
-                    subject.smaller,
-                    MINIMISING,
-                )
-                error = failure(small)
-                outcome.failures.append(f"{type(error).__name__}: {error}\n\n{small}")
-    return outcome
+        chosen = _one_of_each(failures)
+        outcome.failures += [f"{wanted}, not minimised\n\n{program}" for wanted, program in chosen]
+        outcome.save(result)
+        for n, (wanted, program) in enumerate(chosen, len(outcome.failures) - len(chosen)):
+            small = minimised(
+                program,
+                lambda candidate, wanted=wanted: (e := failure(candidate)) is not None and kind(e) == wanted,
+                subject.smaller,
+                MINIMISING,
+            )
+            error = failure(small)
+            outcome.failures[n] = f"{type(error).__name__}: {error}\n\n{small}"
+            outcome.save(result)
+
+
+def _one_of_each(failures: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Some failures of each kind, the shortest."""
+    seen: Counter[str] = Counter()
+    chosen = []
+    for wanted, program in sorted(failures, key=lambda f: len(f[1].source)):
+        seen[wanted] += 1
+        if seen[wanted] <= MINIMISED:
+            chosen.append((wanted, program))
+    return chosen
 
 
 def _chunks(options: argparse.Namespace, end: float) -> Any:

@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable, Generator
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from fuzz_meeting import WARP, PyInt, Undefined, answered
@@ -21,9 +21,16 @@ from fuzz_rough import COMPLEX, FUNCTIONS, allowed, apply, chosen
 
 
 class _Mode:
-    """``strict``: floats are checked to be exact; threads run backwards, and memory begins with ones."""
+    """``strict``: floats must be exact, elements stored by one thread; threads run backwards, memory begins with ones.
+
+    ``thread``: the one that runs, with its block; ``phase``: barriers that its block has met; ``writers`` by address.
+    """
 
     strict = False
+    thread: tuple[Any, ...] = ()
+    phase = 0
+    writers: ClassVar[dict[int, tuple[Any, ...]]] = {}
+    memory: ClassVar[list[Any]] = []  # local and shared arrays, kept so that addresses stay theirs
 
 
 def is_number(value: Any) -> bool:
@@ -166,7 +173,24 @@ def fit(value: Any, dtype: Any) -> Any:
 
 def fit_item(value: Any, owner: Any, key: Any) -> Any:
     """A value as an element of an array, or as a field of a record."""
+    if _Mode.strict:
+        _check_store(owner, key)
     return fit(value, owner.dtype.fields[key][0] if isinstance(key, str) else owner.dtype)
+
+
+def _check_store(owner: Any, key: Any) -> None:
+    """Raise where another thread has stored to the same address since the last barrier."""
+    places = key if isinstance(key, tuple) else (key,)
+    if not isinstance(owner, np.ndarray) or any(isinstance(p, str | slice) for p in places):
+        return  # of a record: what it lies in is checked by the order of threads
+    offset = sum((int(p) % n) * s for p, n, s in zip(places, owner.shape, owner.strides, strict=False))
+    address = owner.__array_interface__["data"][0] + offset
+    block, number = _Mode.thread
+    before = _Mode.writers.setdefault(address, (block, number, _Mode.phase))
+    if before != (block, number, _Mode.phase):
+        if before[:2] != (block, number) and (before[0] != block or before[2] == _Mode.phase):
+            raise Undefined("two threads store to one address")
+        _Mode.writers[address] = (block, number, _Mode.phase)
 
 
 class _Maker:
@@ -267,6 +291,7 @@ def _memory(shape: Any, dtype: Any) -> Any:
     array = np.zeros(shape, dtype.dtype if isinstance(dtype, _Maker) else dtype)
     if _Mode.strict:
         array.reshape(-1).view(np.uint8)[:] = 1
+        _Mode.memory.append(array)
     return array
 
 
@@ -343,7 +368,7 @@ class _Rewriter(ast.NodeTransformer):
         target = node.targets[0]
         if isinstance(target, ast.Subscript):
             owner = ast.parse(ast.unparse(target.value), mode="eval").body
-            key = target.slice if isinstance(target.slice, ast.Constant) else ast.Constant(None)
+            key = ast.parse(ast.unparse(target.slice), mode="eval").body
             node.value = _call("_fit_item", node.value, owner, key)
         elif isinstance(target, ast.Attribute):
             owner = ast.parse(ast.unparse(target.value), mode="eval").body
@@ -463,6 +488,8 @@ def execute(
     Returns by how much elements of rough arrays may differ, by the ids of the arrays. ``strict``: see `_Mode`.
     """
     _Mode.strict = strict
+    _Mode.writers.clear()
+    _Mode.memory.clear()
     tolerances: dict[int, Any] = {}
 
     def rough_store(array: Any, index: Any, value: Any) -> None:
@@ -483,7 +510,7 @@ def execute(
         for place in list(np.ndindex(*shape[0][::-1]))[:: -1 if strict else 1]:
             shared: dict[int, Any] = {}
             threads = [Thread(place[::-1], inner[::-1], shape, shared) for inner in np.ndindex(*shape[1][::-1])]
-            _run_block(scope[name], values, threads)
+            _run_block(scope[name], values, threads, place)
     return tolerances
 
 
@@ -493,11 +520,13 @@ def _argument(value: Any) -> Any:
     return value.view(np.recarray) if isinstance(value, np.ndarray) and value.dtype.names else value
 
 
-def _run_block(kernel: Any, values: tuple[Any, ...], threads: list[Thread]) -> None:
+def _run_block(kernel: Any, values: tuple[Any, ...], threads: list[Thread], block: tuple[int, ...]) -> None:
     """Let the threads of a block run from barrier to barrier."""
     order = range(len(threads))[:: -1 if _Mode.strict else 1]
     alive: dict[int, Generator[Any, Any, None]] = {}
+    _Mode.phase = 0
     for n in order:
+        _Mode.thread = block, n
         thread = kernel(threads[n], *values)  # a kernel without barriers is no generator: it has run
         if thread is not None:
             alive[n] = thread
@@ -505,10 +534,12 @@ def _run_block(kernel: Any, values: tuple[Any, ...], threads: list[Thread]) -> N
     while alive:
         met: dict[int, tuple[Any, ...]] = {}
         for n, thread in list(alive.items()):
+            _Mode.thread = block, n
             try:
                 met[n] = thread.send(answers[n])
             except StopIteration:
                 del alive[n]
         if len({kind for kind, *_ in met.values()}) > 1:
             raise Undefined("threads wait at different barriers")
+        _Mode.phase += 1
         answers = answered(met, len(threads)) if met else {}

@@ -127,6 +127,8 @@ def kernel(r0, r1):
         ("r0[t] = s[t]", False),  # nothing set it
         ("r0[t] = np.float32(0.1) * np.float32(0.1)", False),  # rounded
         ("r0[0] = t", False),
+        ("r0[t // 2] = 1", False),
+        ("r0[t] = 1\n    cuda.syncthreads()\n    r0[3 - t] = 2", True),
         ("r0[t] = np.int8(np.float32(t) * np.float32(100))", False),
         ("while True:\n        t += 1", False),
         ("s[t] = t\n    r0[t] = s[t] + np.int8(100)", True),
