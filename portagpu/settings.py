@@ -46,6 +46,8 @@ class Settings:
     ``boundscheck``: the same (``PORTAGPU_BOUNDSCHECK``, default off).
     ``interface_sync``: whether arrays from a CUDA Array Interface wait for the stream that it names, as they are taken
     (``PORTAGPU_INTERFACE_SYNC``, default on; without it the program sees to the order).
+    ``linalg_checks``: whether factorisations of device arrays wait for the device once, to raise `LinAlgError` for
+    matrices that are singular or not positive definite (``PORTAGPU_LINALG_CHECKS``, default on).
     ``clblast_tuned``: the folder with files of CLBlast's tuners that benchmarks use (``PORTAGPU_CLBLAST_TUNED``), or
     None.
     ``driver_paths``: extra OpenCL libraries to register (``PORTAGPU_DRIVERS``, separated like ``PATH``).
@@ -67,6 +69,7 @@ class Settings:
     debug: bool = False
     boundscheck: bool = False
     interface_sync: bool = True
+    linalg_checks: bool = True
     clblast_tuned: str | None = None
     backend: str | None = None
 
@@ -93,6 +96,7 @@ class Settings:
             debug=_flag(env, "PORTAGPU_DEBUG", default=False),
             boundscheck=_flag(env, "PORTAGPU_BOUNDSCHECK", default=False),
             interface_sync=interface_sync_wanted(env),
+            linalg_checks=linalg_checks_wanted(env),
             clblast_tuned=env.get("PORTAGPU_CLBLAST_TUNED") or None,
             backend=backend_wanted(env),
         )
@@ -140,6 +144,11 @@ def checks_wanted(environ: Mapping[str, str] | None = None) -> tuple[bool, bool]
 def interface_sync_wanted(environ: Mapping[str, str] | None = None) -> bool:
     """``interface_sync`` alone, which each array that is taken asks for. Raises `SettingsError`."""
     return _flag(os.environ if environ is None else environ, "PORTAGPU_INTERFACE_SYNC", default=True)
+
+
+def linalg_checks_wanted(environ: Mapping[str, str] | None = None) -> bool:
+    """``linalg_checks`` alone, which each factorisation of device arrays asks for. Raises `SettingsError`."""
+    return _flag(os.environ if environ is None else environ, "PORTAGPU_LINALG_CHECKS", default=True)
 
 
 def _flag(env: Mapping[str, str], name: str, *, default: bool) -> bool:

@@ -11,7 +11,7 @@ import inspect
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.gemm.kernels.conjugate import conjugated
 from portagpu.blas.replay.calls import repeated
 from portagpu.blas.replay.host_trace import cleared_host, copied_host, new_host
-from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError, UnknownOptionError
+from portagpu.errors import ArgumentTypeError, DTypeError, PortaGPUError, ShapeError, UnknownOptionError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.host_pool import out_of_memory
 from portagpu.runtime.execution.stream import Stream, as_stream
@@ -62,10 +62,11 @@ class Routine:
         """A `matrix` of as many rows as columns, or a ``batch``. Raises as that does, and `ShapeError`."""
         found = self.matrix(value, name, batch=batch)
         if found.shape[-2] != found.shape[-1]:
-            raise ShapeError(
+            error = ShapeError(
                 f"{self.name} takes a square {name}; it has shape {found.shape}",
                 hint=f"pass a part of it: {name}[..., :n, :n]",
             )
+            raise as_scipy(error, f"(shape({name},0)==shape({name},1))", name)
         return found
 
     def vector(self, value: Any, name: str, stream: Stream | None) -> Any:
@@ -95,8 +96,8 @@ class Routine:
 
         found: an array of the routine's dtype, made of the argument ``given``. It is itself the target if the routine
         may overwrite it, and its memory is the caller's: a device array, or a NumPy array of the routine's dtype that
-        is contiguous (in Fortran order) and writable, as SciPy has it. Else a conversion has copied it already, or this
-        does. Raises `ArgumentTypeError` for a read-only device array that would be overwritten.
+        is contiguous (in Fortran order), aligned and writable, as SciPy has it. Else a conversion has copied it
+        already, or this does. Raises `ArgumentTypeError` for a read-only device array that would be overwritten.
         """
         if isinstance(found, DeviceNDArray):
             if overwrite and found.readonly:
@@ -106,7 +107,7 @@ class Routine:
             return found if overwrite else copied(found, stream)
         # what a conversion, or NumPy's reading of a list, made is nobody else's
         own = isinstance(given, _LISTS_OF_NUMBERS) or (isinstance(given, np.ndarray) and found.dtype != given.dtype)
-        usable = found.flags.f_contiguous and found.flags.writeable
+        usable = found.flags.f_contiguous and found.flags.behaved  # aligned and writable
         return found if usable and (own or (overwrite and isinstance(given, np.ndarray))) else copied(found, stream)
 
     def new(self, like: Any, shape: tuple[int, ...]) -> Any:
@@ -147,6 +148,34 @@ class Routine:
         return conversion(name, found)
 
 
+_Refusal = TypeVar("_Refusal", bound=PortaGPUError)
+
+
+class Condition(NamedTuple):
+    """A condition on an argument as SciPy's errors have it. ``value``: of a number or an option; None for an array."""
+
+    expression: str
+    argument: str
+    value: Any
+
+    def told(self, routine: str, signature: inspect.Signature) -> str:
+        """The text of SciPy's error."""
+        parameters = [x for x in signature.parameters.values() if x.name != "stream"]
+        is_needed = any(x.name == self.argument and x.default is x.empty for x in parameters)
+        kind = [x.name for x in parameters if (x.default is x.empty) == is_needed]
+        number = kind.index(self.argument) + 1
+        ordinal = {1: "1st", 2: "2nd", 3: "3rd"}.get(number, f"{number}th")
+        word = "argument" if is_needed else "keyword"
+        value = "" if self.value is None else f": {routine}:{self.argument}={self.value}"
+        return f"{self.expression} failed for {ordinal} {word} {self.argument}{value}"
+
+
+def as_scipy(error: _Refusal, expression: str, argument: str, value: Any = None) -> _Refusal:
+    """The same error, to which the routine's function adds what SciPy says of this condition."""
+    vars(error)["condition"] = Condition(expression, argument, value)
+    return error
+
+
 def in_dtype(
     routine: Callable[Concatenate[Routine, _P], _R], name: str, dtype: str, doc: str | None, *, family: str = ""
 ) -> Callable[_P, _R]:
@@ -163,6 +192,11 @@ def in_dtype(
     def function(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         try:
             return repeated(call, name, args, kwargs)  # type: ignore[no-any-return]
+        except PortaGPUError as problem:
+            condition = vars(problem).pop("condition", None)
+            if condition is not None and condition.argument in signature.parameters:
+                problem.notes += (condition.told(name, signature),)
+            raise
         except TypeError:
             try:
                 signature.bind(*args, **kwargs)
@@ -227,7 +261,7 @@ def can_take_the_result(converted: Any, whole: Any, given: Any) -> bool:
         return not converted.readonly
     # what only becomes an array may have been copied
     own = whole is given and converted.dtype == whole.dtype
-    return own and bool(converted.flags.f_contiguous and converted.flags.writeable)
+    return own and bool(converted.flags.f_contiguous and converted.flags.behaved)
 
 
 def new_array(like: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
@@ -278,7 +312,9 @@ def option(value: Any, name: str, meanings: Sequence[str]) -> int:
         number = -1
     if not 0 <= number < len(meanings):
         told = ", ".join(f"{n} {meaning}" for n, meaning in enumerate(meanings))
-        raise UnknownOptionError(f"{name} is {value!r}", hint=told)
+        last = len(meanings) - 1
+        expression = f"({name}==0||{name}==1)" if last == 1 else f"({name}>=0 && {name} <={last})"
+        raise as_scipy(UnknownOptionError(f"{name} is {value!r}", hint=told), expression, name, value)
     return number
 
 

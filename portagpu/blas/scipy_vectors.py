@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from portagpu.blas.scipy_arguments import Routine, flat, integer
+from portagpu.blas.scipy_arguments import Routine, as_scipy, flat, integer
 from portagpu.errors import ShapeError
+
+_EXTENTS = {"x": "cols", "y": "rows"}  # of the matrix, in texts of SciPy
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +36,21 @@ class Section:
         size: int = self.array.size
         return (size - self.offset) // abs(self.increment)
 
-    def view(self, n: int) -> Any:
-        """The vector of n elements, a view of the array. Raises `ShapeError` where the array has fewer."""
+    def view(self, n: int, *, counted: bool = False) -> Any:
+        """The vector of n elements, a view of the array. Raises `ShapeError` where the array has fewer.
+
+        counted: n is an argument of the routine.
+        """
         if n > self.length:
             how = "".join(f", {word} {value}" for word, value, usual in self._facts() if value != usual)
-            raise ShapeError(
+            error = ShapeError(
                 f"{self.name} has {self.array.size} elements{how}: room for {self.length}, and {n} are asked for",
                 hint=f"pass a longer {self.name}, or a smaller n",
             )
+            x = self.name
+            if counted:
+                raise as_scipy(error, f"(len({x})-off{x}>(n-1)*abs(inc{x}))", "n", n)
+            raise as_scipy(error, f"(len({x})>off{x}+({_EXTENTS[x]}-1)*abs(inc{x}))", x)
         step = abs(self.increment)
         array = flat(self.array)
         if n == 0:
@@ -61,10 +70,12 @@ def section(array: Any, name: str, offset: Any, increment: Any) -> Section:
     """
     first, step = integer(offset, f"off{name}"), integer(increment, f"inc{name}")
     if step == 0:
-        raise ShapeError(f"inc{name} is 0", hint="1 takes each element, -1 each from the end, 2 every other one")
+        error = ShapeError(f"inc{name} is 0", hint="1 takes each element, -1 each from the end, 2 every other one")
+        raise as_scipy(error, f"(inc{name}>0||inc{name}<0)", f"inc{name}", 0)
     size = array.size
     if not 0 <= first < max(size, 1):
-        raise ShapeError(f"off{name} is {first}, and {name} has {size} elements", hint="0 is the first element")
+        error = ShapeError(f"off{name} is {first}, and {name} has {size} elements", hint="0 is the first element")
+        raise as_scipy(error, f"(off{name}>=0 && off{name}<len({name}))", f"off{name}", first)
     return Section(array, name, first, step)
 
 

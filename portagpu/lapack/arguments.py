@@ -45,7 +45,7 @@ def target(routine: Routine, found: Any, given: Any, name: str, overwrite: Any, 
                 f"{routine.name} writes into {name}, which is read-only", hint=f"pass a copy of it: {name}.copy()"
             )
         return found if may and found.is_c_contiguous() else _in_rows(found, stream)
-    usable = found.flags.c_contiguous and found.flags.writeable
+    usable = found.flags.c_contiguous and found.flags.behaved
     own = isinstance(given, np.ndarray) and (
         may or found.dtype != given.dtype
     )  # what a conversion made is nobody else's

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from portagpu.errors import unknown_attribute
 
 _MODULES = {
+    "checking": "checks",
     "eigenvalues": "eig eigvals",
     "factors": "cholesky lu_factor lu_solve",
     "general": "matmul matvec vecmat",
@@ -29,6 +30,7 @@ _FUNCTIONS = {name: module for module, names in _MODULES.items() for name in nam
 __all__ = [*_FUNCTIONS]
 
 if TYPE_CHECKING:
+    from portagpu.linalg.checking import checks as checks
     from portagpu.linalg.eigenvalues import eig as eig
     from portagpu.linalg.eigenvalues import eigvals as eigvals
     from portagpu.linalg.factors import cholesky as cholesky

@@ -9,8 +9,9 @@ import numpy as np
 from portagpu.blas.factorisations.batches import stacked
 from portagpu.blas.replay.calls import repeats
 from portagpu.errors import FactorisationError
+from portagpu.linalg.checking import checked
 from portagpu.linalg.matrices import INT32, Array, arrays_of, check_matrix, new
-from portagpu.linalg.results import Report, run, takes_results
+from portagpu.linalg.results import Report, first_failure, run, takes_results
 from portagpu.linalg.right_sides import failed_at, readable
 from portagpu.linalg.schur.eigenvalues import complex_of, find_eigenvalues
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -24,7 +25,17 @@ class EigResult(NamedTuple):
     eigenvectors: Array
 
 
+def not_found(info: int, matrix: tuple[int, ...]) -> FactorisationError:
+    """The error for a matrix of a batch that has elements that are not finite, or whose iteration did not end."""
+    what = f"has {info} eigenvalues that the QR iteration did not find"
+    if info < 0:
+        what = "has elements that are infinite or NaN"
+    hint = "portagpu.linalg.eig with info= leaves NaN instead"
+    return failed_at(FactorisationError, max(info, 0), matrix, what, hint)
+
+
 @takes_results
+@checked(not_found)
 @repeats
 def eig(a: Array, *, info: Array | None = None, stream: Stream | None = None) -> EigResult:
     """Eigenvalues, in no order, and eigenvectors of general matrices; complex, also where they are real.
@@ -39,7 +50,7 @@ def eig(a: Array, *, info: Array | None = None, stream: Stream | None = None) ->
 
     ``info``: an int32 array of the batch's shape, where the matrices are: of each it becomes 0; -1 where an element is
     not finite; or the number of eigenvalues that the iteration did not find: then all are NaN. Without it such a matrix
-    is an error for NumPy arrays; work on device arrays is enqueued on ``stream``, and only ``info`` tells.
+    is an error, for which work on device arrays is waited for; see `portagpu.linalg.checks`.
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `FactorisationError`, `OutOfMemoryError`.
     """
@@ -48,6 +59,7 @@ def eig(a: Array, *, info: Array | None = None, stream: Stream | None = None) ->
 
 
 @takes_results
+@checked(not_found)
 @repeats
 def eigvals(a: Array, *, info: Array | None = None, stream: Stream | None = None) -> Array:
     """The eigenvalues of general matrices, in no order, complex: (..., n). All else is as of `eig`.
@@ -56,15 +68,6 @@ def eigvals(a: Array, *, info: Array | None = None, stream: Stream | None = None
     `OutOfMemoryError`.
     """
     return _found("eigvals", a, info, stream, vectors=False)[0]
-
-
-def not_found(info: int, matrix: tuple[int, ...]) -> FactorisationError:
-    """The error for a matrix of a batch that has elements that are not finite, or whose iteration did not end."""
-    what = f"has {info} eigenvalues that the QR iteration did not find"
-    if info < 0:
-        what = "has elements that are infinite or NaN"
-    hint = "portagpu.linalg.eig with info= leaves NaN instead"
-    return failed_at(FactorisationError, max(info, 0), matrix, what, hint)
 
 
 def eigen_as_numpy(a: DeviceNDArray, *, vectors: bool) -> tuple[DeviceNDArray, DeviceNDArray | None, bool]:
@@ -80,8 +83,7 @@ def eigen_as_numpy(a: DeviceNDArray, *, vectors: bool) -> tuple[DeviceNDArray, D
     found = _found("eig", a, told[0].reshape(batch), None, vectors=vectors, paired=told[1])
     info, paired = told.copy_to_host()
     if info.any():
-        place = int(np.flatnonzero(info)[0])
-        raise not_found(int(info[place]), tuple(int(i) for i in np.unravel_index(place, batch)) if batch else ())
+        raise not_found(*first_failure(info, batch))
     return *found, a.dtype.kind != "c" and not paired.any()
 
 

@@ -12,6 +12,7 @@ from portagpu.blas.factorisations.triangles import clear_beyond
 from portagpu.blas.host_arrays import are_on_device
 from portagpu.blas.replay.calls import repeats
 from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.linalg.checking import checked
 from portagpu.linalg.matrices import INT32, Array, arrays_of, check_matrix, copy_into, new
 from portagpu.linalg.results import Report, Result, run, takes_results
 from portagpu.linalg.right_sides import RightSides, not_definite, readable, singular, transposition
@@ -27,6 +28,7 @@ class LuFactors(NamedTuple):
 
 
 @takes_results
+@checked(not_definite)
 @repeats
 def cholesky(
     a: Array,

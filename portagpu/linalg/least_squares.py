@@ -15,6 +15,7 @@ from portagpu.blas.level3.triangles import identity
 from portagpu.blas.level3.triangular_solve import solve_triangular
 from portagpu.blas.replay.calls import repeats
 from portagpu.errors import ShapeError, SingularMatrixError, UnknownOptionError
+from portagpu.linalg.checking import checked
 from portagpu.linalg.matrices import Array, arrays_of, broadcast_batches, check_matrix, copy_into, copy_of, new
 from portagpu.linalg.results import Report, check_out, delivered, run, takes_results
 from portagpu.linalg.right_sides import failed_at
@@ -70,6 +71,7 @@ def _dependent(order: int, matrix: tuple[int, ...]) -> SingularMatrixError:
 
 
 @takes_results
+@checked(_dependent)
 @repeats
 def lstsq(
     a: Array, b: Array, *, out: Array | None = None, info: Array | None = None, stream: Stream | None = None

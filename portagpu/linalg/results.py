@@ -101,6 +101,12 @@ class Result:
         return delivered(self.array, self._out, stream)
 
 
+def first_failure(info: np.ndarray[Any, Any], batch: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+    """The first info of a batch that is not 0, and the indices of its matrix."""
+    first = int(np.flatnonzero(info)[0])
+    return int(info.flat[first]), tuple(int(i) for i in np.unravel_index(first, batch)) if batch else ()
+
+
 class Report:
     """The info of factorisations of a batch: an array of the caller's, or an error for the first that failed.
 
@@ -143,9 +149,7 @@ class Report:
         if self._given is not None:
             self._given[...] = self.array[:count].reshape(self._batch)
         elif self.array.any():
-            place = int(np.flatnonzero(self.array)[0])
-            indices = tuple(int(i) for i in np.unravel_index(place, self._batch)) if self._batch else ()
-            raise raised(int(self.array[place]), indices)
+            raise raised(*first_failure(self.array, self._batch))
 
 
 def run(

@@ -18,6 +18,7 @@ from portagpu.blas.level3 import triangular_solve
 from portagpu.blas.level3.triangles import identity
 from portagpu.blas.replay.calls import repeats
 from portagpu.errors import UnknownOptionError, did_you_mean
+from portagpu.linalg.checking import checked
 from portagpu.linalg.matrices import INT32, Array, arrays_of, check_matrix, copy_of, new
 from portagpu.linalg.results import Report, Result, run, takes_results
 from portagpu.linalg.right_sides import RightSides, not_definite, readable, singular, transposition
@@ -32,6 +33,7 @@ _ASSUMED = {
 
 
 @takes_results
+@checked(singular, shares_matrix=True, definite=not_definite)
 @repeats
 def solve(
     a: Array,
@@ -52,8 +54,8 @@ def solve(
 
     ``info``: an int32 array of the batch's shape, where the matrices are: of each matrix it becomes 0, or the number,
     counted from 1, of the first pivot that is 0, or of the first leading minor that is not positive definite; solutions
-    of these are anything. Without it such a matrix is an error for NumPy arrays; work on device arrays is enqueued, and
-    only ``info`` tells.
+    of these are anything. Without it such a matrix is an error, for which work on device arrays is waited for; see
+    `checks`.
 
     ``precision``: "float32" leaves float64 and complex128 matrices to be factored in float32 or complex64. Solutions
     are refined until residuals are as small as those of factors in the operands' dtype, or, where they do not become so
@@ -114,6 +116,7 @@ def solve(
 
 
 @takes_results
+@checked(singular, shares_matrix=True)
 @repeats
 def solve_triangular(
     a: Array,
@@ -175,6 +178,7 @@ def solve_triangular(
 
 
 @takes_results
+@checked(singular)
 @repeats
 def inv(a: Array, *, out: Array | None = None, info: Array | None = None, stream: Stream | None = None) -> Array:
     """The inverses of matrices (..., n, n).

@@ -85,8 +85,7 @@ def matrices_of(x: Any, *, square: bool = False) -> DeviceNDArray:
 def cholesky(x: Any, /, *, upper: bool = False) -> DeviceNDArray:
     """The lower triangles L with ``x = L @ L^H`` of positive definite matrices, or the upper ones with ``U^H @ U``.
 
-    Nothing is raised for others, as that would wait for the device: elements are NaN there. Raises `ShapeError`,
-    `DTypeError`.
+    Raises `NotPositiveDefiniteError` for others as `portagpu.linalg.checks` says, `ShapeError`, `DTypeError`.
     """
     found: DeviceNDArray = linalg.cholesky(matrices_of(x, square=True), lower=not upper)
     return found
@@ -103,8 +102,8 @@ def qr(x: Any, /, *, mode: str = "reduced") -> QRResult:
 def eig(x: Any, /) -> EigResult:
     """Eigenvalues and eigenvectors of general square matrices, complex also where they are real.
 
-    By sweeps of the QR iteration on the device, which are not waited for; see `portagpu.linalg.eig` for errors, order
-    and cost. NaN where elements are not finite. Raises `ShapeError`, `DTypeError`.
+    By sweeps of the QR iteration on the device; see `portagpu.linalg.eig` for order and cost. Raises
+    `FactorisationError` for elements that are not finite, as `portagpu.linalg.checks` says, `ShapeError`, `DTypeError`.
     """
     return EigResult(*linalg.eig(matrices_of(x, square=True)))
 

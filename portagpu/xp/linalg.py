@@ -96,9 +96,8 @@ def det(x: Any, /) -> DeviceNDArray:
 
 
 def inv(x: Any, /) -> DeviceNDArray:
-    """The inverses of matrices, whose elements are not finite where one is singular.
-
-    Raises `ShapeError`, `DTypeError`.
+    """The inverses of matrices. Raises `SingularMatrixError` as `portagpu.linalg.checks` says, `ShapeError`,
+    `DTypeError`.
     """
     found: DeviceNDArray = linalg.inv(matrices_of(x, square=True))
     return found
@@ -107,7 +106,7 @@ def inv(x: Any, /) -> DeviceNDArray:
 def solve(x1: Any, x2: Any, /) -> DeviceNDArray:
     """``inv(x1) @ x2`` for matrices x1 and a vector x2, or matrices x2, whose leading axes broadcast.
 
-    Elements are not finite where a matrix is singular. Raises `ShapeError`, `DTypeError`.
+    Raises `SingularMatrixError` as `portagpu.linalg.checks` says, `ShapeError`, `DTypeError`.
     """
     x1, x2 = arrays_of((x1, x2))
     matrices, sides = alike(matrices_of(x1, square=True), floating_of(x2))

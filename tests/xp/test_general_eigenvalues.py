@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from portagpu import cuda, xp
 from portagpu.errors import FactorisationError, ShapeError
+from portagpu.linalg import checks
 from portagpu.linalg.schur import eigenvalues as schur
 
 _DTYPES = ("float32", "float64", "complex64", "complex128")
@@ -199,12 +200,13 @@ def test_matrices_that_are_not_finite(device, n):
     a = random_matrices((2, 2, n, n), "float32")
     a[1, 0, 1, 2], a[0, 1, 2, 0] = np.nan, np.inf
     there = cuda.to_device(a)
-    w, v = (_host(x) for x in xp.linalg.eig(there))
+    with checks(False):
+        w, v = (_host(x) for x in xp.linalg.eig(there))
     for i, j in ((1, 0), (0, 1)):
         assert np.isnan(w[i, j]).all() and np.isnan(v[i, j]).all()
     for i in (0, 1):
         check_pairs(a[i, i], w[i, i], v[i, i])
-    for function in (np.linalg.eig, np.linalg.eigvals):
+    for function in (np.linalg.eig, np.linalg.eigvals, xp.linalg.eig, xp.linalg.eigvals):
         with pytest.raises(np.linalg.LinAlgError, match=r"matrix \(0, 1\) of the batch has elements that are infinite"):
             function(there)
 
@@ -218,7 +220,8 @@ def test_iterations_that_end_nowhere(device, monkeypatch):
         with pytest.raises(FactorisationError, match="has 3 eigenvalues that the QR iteration did not find") as caught:
             np.linalg.eigvals(there)
         assert caught.value.order == 3 and caught.value.matrix == ()
-        assert np.isnan(_host(xp.linalg.eigvals(there))).all()
+        with checks(False):
+            assert np.isnan(_host(xp.linalg.eigvals(there))).all()
     finally:
         schur._plan.cache_clear()
 

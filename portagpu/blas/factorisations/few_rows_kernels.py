@@ -14,7 +14,7 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.factorisations.cells import conjugate, real_product
-from portagpu.blas.factorisations.lu_kernels import magnitude
+from portagpu.blas.factorisations.lu_kernels import divisor_of, pivot_size
 from portagpu.blas.factorisations.scaling import scale_of
 
 
@@ -34,7 +34,7 @@ def factor_few_rows(a, m, n, pivots, info, real: cuda.constexpr, is_complex: cud
         best = real(-1)
         place = j
         for row in range(j, m):
-            found = magnitude(a.memory[start + row * a.down + j * a.right], is_complex)
+            found = pivot_size(a.memory[start + row * a.down + j * a.right], row == j, real, is_complex)
             if found > best:
                 best = found
                 place = row
@@ -47,15 +47,15 @@ def factor_few_rows(a, m, n, pivots, info, real: cuda.constexpr, is_complex: cud
                 a.memory[own + column * a.right] = a.memory[other + column * a.right]
                 a.memory[other + column * a.right] = held
         pivot = a.memory[own + j * a.right]
-        if pivot != 0:
-            for row in range(j + kind(1), m):
-                line = start + row * a.down
-                factor = a.memory[line + j * a.right] / pivot
-                a.memory[line + j * a.right] = factor
-                for column in range(j + kind(1), n):
-                    a.memory[line + column * a.right] -= factor * a.memory[own + column * a.right]
-        elif failed == 0:
+        if pivot == 0 and failed == 0:
             failed = np.int32(j) + np.int32(1)
+        pivot = divisor_of(pivot)
+        for row in range(j + kind(1), m):
+            line = start + row * a.down
+            factor = a.memory[line + j * a.right] / pivot
+            a.memory[line + j * a.right] = factor
+            for column in range(j + kind(1), n):
+                a.memory[line + column * a.right] -= factor * a.memory[own + column * a.right]
     info[matrix] = failed
 
 

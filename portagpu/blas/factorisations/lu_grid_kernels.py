@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.factorisations.lu_kernels import largest_of_lanes, magnitude, tell_failure
+from portagpu.blas.factorisations.lu_kernels import divisor_of, largest_of_lanes, pivot_size, tell_failure
 
 _LANES = 32
 _DOUBLINGS = 5  # to a warp's lanes
@@ -111,16 +111,15 @@ def _bits(word):
 def _search(column, at, j, m, thread, shared, plan: cuda.constexpr):
     """The largest magnitude of the block's rows in places from j on, and its place; for all threads.
 
-    column: the elements of a thread's rows, ``at``: their places. A NaN counts as -1, and so does a block without such
-    rows, whose place is m.
+    column: the elements of a thread's rows, ``at``: their places. A NaN that is no pivot (see `pivot_size`) counts as
+    -1, and so does a block without such rows, whose place is m.
     """
     kind = type(m)
     best = plan.real(-1)
     place = m
     for i in cuda.unroll(range(plan.rows)):
         if at[i] >= j and at[i] < m:
-            size = magnitude(column[i], plan.is_complex)
-            size = size if size >= 0 else plan.real(-1)
+            size = pivot_size(column[i], at[i] == j, plan.real, plan.is_complex)
             if size > best or (size == best and at[i] < place):
                 best = size
                 place = at[i]
@@ -241,7 +240,7 @@ def _hear_line(winner, turn, number, unfinished, messages, lane, shared, plan: c
 @cuda.jit(device=True)
 def _divide(x, at, place, j, column, factors, shared, plan: cuda.constexpr):
     """Rows ``place`` and j change places; then factors of the rows below, and the next column, updated."""
-    pivot = shared.pivot[0]
+    pivot = divisor_of(shared.pivot[0])
     for i in cuda.unroll(range(plan.rows)):
         if at[i] == place:
             at[i] = j
@@ -249,7 +248,7 @@ def _divide(x, at, place, j, column, factors, shared, plan: cuda.constexpr):
             at[i] = place
         factors[i] = x[i, 0]
         column[i] = x[i, 1]
-        if at[i] > j and pivot != 0:
+        if at[i] > j:
             factors[i] = factors[i] / pivot
             column[i] -= factors[i] * shared.pivot[1]
 
@@ -258,10 +257,9 @@ def _divide(x, at, place, j, column, factors, shared, plan: cuda.constexpr):
 def _update(x, at, j, column, factors, shared, plan: cuda.constexpr):
     """Take the products off all other columns. The columns of ``x`` move on by one, so that the next one is the first;
     registers have no variable subscripts."""
-    pivot = shared.pivot[0]
     for i in cuda.unroll(range(plan.rows)):
         x[i, 0] = column[i]
-        below = at[i] > j and pivot != 0
+        below = at[i] > j
         for w in cuda.unroll(range(2, plan.width)):
             value = x[i, w]
             if below:

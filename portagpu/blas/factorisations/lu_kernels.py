@@ -110,6 +110,19 @@ def magnitude(value, is_complex: cuda.constexpr):
 
 
 @cuda.jit(device=True)
+def pivot_size(value, is_first, real: cuda.constexpr, is_complex: cuda.constexpr):
+    """What a candidate counts. A NaN in the first row stays the pivot, as LAPACK has it; others are no candidates."""
+    size = magnitude(value, is_complex)
+    return size if size >= real(0) else real(np.inf) if is_first else real(-1)
+
+
+@cuda.jit(device=True)
+def divisor_of(pivot):
+    """What a column is divided by: its pivot. One that is 0 leaves the column, whose NaN then reach the rows below."""
+    return pivot if pivot != 0 else type(pivot)(1)
+
+
+@cuda.jit(device=True)
 def largest_of_lanes(best, place, doublings: cuda.constexpr):
     """The largest of the magnitudes of 1 << doublings neighbours and its row, of equal ones the first row's."""
     for i in cuda.unroll(range(doublings)):
@@ -213,7 +226,7 @@ def _pivot_row(s, at, j, m, thread, group, found, plan: cuda.constexpr):
     best, place = _largest_of_thread(s, at, j, m, thread, plan)
     if plan.threads * plan.matrices > 1:
         place = agreed_row(best, place, thread, group, found, plan.threads)
-    return place
+    return place if s[at + j] == s[at + j] else j  # see `pivot_size`
 
 
 @cuda.jit(device=True)
@@ -230,20 +243,19 @@ def _factor_of(pivot, plan: cuda.constexpr):
 def _eliminate(s, base, pitch, j, end, m, thread, plan: cuda.constexpr):
     """Divide column j by its pivot, and take its products off the columns up to ``end``."""
     kind = type(m)
-    pivot = s[base + j * pitch + j]
-    if pivot != 0:
-        inverse = _factor_of(pivot, plan)
-        for row in range(j + kind(1) + thread * kind(plan.lanes), m, kind(plan.threads * plan.lanes)):
-            factor = plan.cell(take(s, base + j * pitch + row, plan.lanes))
-            if inverse != 0:
-                factor = factor * plan.cell(inverse)
-            else:
-                factor = factor / plan.cell(pivot)
-            put(factor, s, base + j * pitch + row, plan.lanes)
-            for k in range(j + kind(1), end):
-                other = plan.cell(take(s, base + k * pitch + row, plan.lanes))
-                other = multiply_add(plan.cell(-s[base + k * pitch + j]), factor, other, plan.is_complex)
-                put(other, s, base + k * pitch + row, plan.lanes)
+    pivot = divisor_of(s[base + j * pitch + j])
+    inverse = _factor_of(pivot, plan)
+    for row in range(j + kind(1) + thread * kind(plan.lanes), m, kind(plan.threads * plan.lanes)):
+        factor = plan.cell(take(s, base + j * pitch + row, plan.lanes))
+        if inverse != 0:
+            factor = factor * plan.cell(inverse)
+        else:
+            factor = factor / plan.cell(pivot)
+        put(factor, s, base + j * pitch + row, plan.lanes)
+        for k in range(j + kind(1), end):
+            other = plan.cell(take(s, base + k * pitch + row, plan.lanes))
+            other = multiply_add(plan.cell(-s[base + k * pitch + j]), factor, other, plan.is_complex)
+            put(other, s, base + k * pitch + row, plan.lanes)
 
 
 @cuda.jit(device=True)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.factorisations.lu_kernels import largest_of_lanes, magnitude
+from portagpu.blas.factorisations.lu_kernels import divisor_of, largest_of_lanes, pivot_size
 from portagpu.blas.gemm.kernels.warp_lanes import from_lane
 
 _LANES = 32
@@ -128,8 +128,7 @@ def factor_small_matrices(a, m, n, count, pivots, info, plan: cuda.constexpr):
         if j < least:
             size = plan.real(-1)
             if at >= j and at < height:
-                found = magnitude(x[j], plan.is_complex)
-                size = found if found >= 0 else size  # not of NaN
+                size = pivot_size(x[j], at == j, plan.real, plan.is_complex)
             place = _pivot_place(size, at, np.int32(j), plan)
             holders = cuda.ballot_sync(_ALL, at == place)
             if rows < _LANES:
@@ -147,9 +146,9 @@ def factor_small_matrices(a, m, n, count, pivots, info, plan: cuda.constexpr):
             pivot = from_lane(x[j], holder, plan.is_complex)
             if pivot == 0 and failed == 0:
                 failed = np.int32(j + 1)
-            below = at > j and pivot != 0
+            below = at > j
             if below:
-                x[j] = x[j] / pivot
+                x[j] = x[j] / divisor_of(pivot)
             for w in cuda.unroll(range(j + 1, rows)):
                 top = from_lane(x[w], holder, plan.is_complex)
                 if below:

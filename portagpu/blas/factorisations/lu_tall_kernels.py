@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.factorisations.lu_kernels import FEW, Found, agreed_row, magnitude, tell_failure
+from portagpu.blas.factorisations.lu_kernels import FEW, Found, agreed_row, divisor_of, pivot_size, tell_failure
 
 
 class TallPlan(NamedTuple):
@@ -80,7 +80,7 @@ def _find_pivot(x, at, m, thread, found, plan: cuda.constexpr):
     for i in cuda.unroll(range(plan.rows)):
         row = thread + kind(i * plan.threads)
         if row >= at and row < m:
-            size = magnitude(x[i, 0], plan.is_complex)
+            size = pivot_size(x[i, 0], row == at, plan.real, plan.is_complex)
             if size > best:
                 best = size
                 place = row
@@ -115,10 +115,10 @@ def _eliminate(x, at, place, j, thread, shared, plan: cuda.constexpr):
         if row == at:
             for w in cuda.unroll(range(plan.panel)):
                 x[i, w] = shared.pivot[w]
-        below = row > at and pivot != 0
+        below = row > at
         factor = x[i, 0]
         if below:
-            factor = factor / pivot
+            factor = factor / divisor_of(pivot)
         for w in cuda.unroll(range(1, plan.panel)):
             value = x[i, w]
             if below and kind(w) < unfinished:

@@ -31,7 +31,7 @@ def _axpy(
     given, kept = sections(routine, x, y, (offx, incx), (offy, incy), stream, writes="y")
     alpha = routine.scalar(a, "a")
     n = count(routine, n, given.whole_steps)
-    source, target = given.view(n), kept.view(n)
+    source, target = given.view(n, counted=True), kept.view(n, counted=True)
     if n and alpha != 0:
         call = partial(elementwise.axpy, alpha)
         on_device(call, stream, reads={"x": source}, updates={"y": target}, in_place=True)
@@ -74,7 +74,7 @@ def _scaled(
     kept = section(array, "x", offx, incx)
     alpha = routine.scalar(a, "a")
     n = count(routine, n, kept.whole_steps)
-    target = kept.view(n)
+    target = kept.view(n, counted=True)
     if n and kept.increment > 0:  # BLAS leaves a vector of a negative increment as it is
         on_device(lambda x, stream: elementwise.scal(alpha, x, stream), stream, updates={"x": target})
     return array
@@ -95,7 +95,7 @@ def _copy(
 ) -> Array:
     given, kept = sections(routine, x, y, (offx, incx), (offy, incy), stream, writes="y")
     n = count(routine, n, given.whole_steps)
-    source, target = given.view(n), kept.view(n)
+    source, target = given.view(n, counted=True), kept.view(n, counted=True)
     if n:
         on_device(elementwise.copy, stream, reads={"x": source}, results={"y": target}, in_place=True)
     return kept.array
@@ -116,7 +116,7 @@ def _swap(
 ) -> tuple[Array, Array]:
     given, kept = sections(routine, x, y, (offx, incx), (offy, incy), stream, writes="xy")
     n = count(routine, n, given.whole_steps)
-    first, second = given.view(n), kept.view(n)
+    first, second = given.view(n, counted=True), kept.view(n, counted=True)
     if n:
         on_device(elementwise.swap, stream, updates={"x": first, "y": second}, in_place=True)
     return given.array, kept.array

@@ -37,7 +37,7 @@ def _dot(
     right = section(routine.vector(y, "y", stream), "y", offy, incy)
     n = count(routine, n, left.whole_steps)
     call = partial(reductions.dot, conjugate=routine.family == "dotc")
-    return _reduced("dot", call, routine, {"x": left.view(n), "y": right.view(n)}, stream)
+    return _reduced("dot", call, routine, {"x": left.view(n, counted=True), "y": right.view(n, counted=True)}, stream)
 
 
 def _of_one(
@@ -56,7 +56,7 @@ def _of_one(
         raise ShapeError(
             f"incx of {routine.name} is {given.increment}", hint="it is positive: the order of elements does not matter"
         )
-    vectors = {"x": given.view(count(routine, n, given.whole_steps))}
+    vectors = {"x": given.view(count(routine, n, given.whole_steps), counted=True)}
     if given.increment < 0:
         vectors["x"] = vectors["x"][:0]
     return _reduced(routine.family, _OF_ONE[routine.family], routine, vectors, stream)

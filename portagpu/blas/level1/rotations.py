@@ -85,7 +85,7 @@ def _both(
 
 
 def _rotated(left: Section, right: Section, n: int, h: H | None, stream: Stream | None) -> tuple[Array, Array]:
-    first, second = left.view(n), right.view(n)
+    first, second = left.view(n, counted=True), right.view(n, counted=True)
     if n and h is not None:
         rotate = partial(_rotate, h)
         on_device(rotate, stream, updates={"x": first, "y": second})

@@ -89,7 +89,7 @@ def _syr(
 ) -> Array:
     given = section(routine.vector(x, "x", stream), "x", offx, incx)
     size = count(routine, n, given.length)
-    source = given.view(size)
+    source = given.view(size, counted=True)
     is_lower, overwrite = bool(option(lower, "lower", LOWER)), may_overwrite(overwrite_a, "a")
     factor, hermitian = routine.scalar(alpha, "alpha"), routine.family == "her"
     if hermitian:  # BLAS has a real one
@@ -127,7 +127,7 @@ def _syr2(
     left = section(routine.vector(x, "x", stream), "x", offx, incx)
     right = section(routine.vector(y, "y", stream), "y", offy, incy)
     size = count(routine, n, min(left.length, right.length))
-    one, other = left.view(size), right.view(size)
+    one, other = left.view(size, counted=True), right.view(size, counted=True)
     is_lower, overwrite = bool(option(lower, "lower", LOWER)), may_overwrite(overwrite_a, "a")
     factor = routine.scalar(alpha, "alpha")
     result = _matrix(routine, a, size, left.array, overwrite, stream)

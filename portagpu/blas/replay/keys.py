@@ -52,7 +52,8 @@ class CallKey:
             elif kind is np.ndarray:
                 if not value.size:
                     return False
-                facts += (value.dtype, value.shape, value.strides, value.flags.writeable)
+                flags = value.flags
+                facts += (value.dtype, value.shape, value.strides, flags.writeable, flags.aligned)
                 self.host_arrays.append(value)
             elif kind in _PLAIN:
                 facts += (kind, value)

@@ -117,18 +117,33 @@ def complex_log(z: Any) -> Any:
     return complex(log_modulus(z.real, z.imag), math.atan2(z.imag, z.real))
 
 
+# 1 / log(2) and 1 / log(10): a float32 below it, and the rest, of the same sign, so that infinities stay
+_PER_LOG_2, _REST_2 = 1.4426950216293335, 1.9259629911266175e-08
+_PER_LOG_10, _REST_10 = 0.4342944622039795, 1.9699272335463627e-08
+
+
+@LibraryFunction
+def scaled(x: Any, factor: Any, rest: Any) -> Any:
+    """``x * (factor + rest)``, rounded as if once: a factor that is rounded first costs half a unit more."""
+    return fma(x, factor, x * rest)
+
+
 @LibraryFunction
 def complex_log2(z: Any) -> Any:
     """`numpy.log2`."""
-    scale = 1 / math.log(2.0)
-    return complex(log_modulus(z.real, z.imag) * scale, math.atan2(z.imag, z.real) * scale)
+    return complex(
+        scaled(log_modulus(z.real, z.imag), _PER_LOG_2, _REST_2),
+        scaled(math.atan2(z.imag, z.real), _PER_LOG_2, _REST_2),
+    )
 
 
 @LibraryFunction
 def complex_log10(z: Any) -> Any:
     """`cmath.log10`."""
-    scale = 1 / math.log(10.0)
-    return complex(log_modulus(z.real, z.imag) * scale, math.atan2(z.imag, z.real) * scale)
+    return complex(
+        scaled(log_modulus(z.real, z.imag), _PER_LOG_10, _REST_10),
+        scaled(math.atan2(z.imag, z.real), _PER_LOG_10, _REST_10),
+    )
 
 
 @LibraryFunction

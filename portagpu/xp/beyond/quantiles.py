@@ -84,7 +84,12 @@ def _quantile(
     given = np.asarray(q.copy_to_host() if isinstance(q, DeviceNDArray) else q)
     if given.dtype.kind not in "biuf":
         raise ArgumentTypeError(f"quantiles are numbers, not {q!r}")
-    places = given.astype(np.float64)
+    if type(q) in (int, float) and x.dtype.kind == "f":
+        given = given.astype(x.dtype)  # Python's numbers take the elements' dtype
+    if given.dtype.kind in "biu" and method == "linear":
+        method = "lower"  # the first and the last element, in their dtype
+    kind = _kind(x, given.dtype, method)
+    places = np.asarray(q, np.float64) if type(q) in (int, float) else given.astype(np.float64)
     if not ((places >= 0) & (places <= 1)).all():
         raise ShapeError("quantiles are from 0 to 1, and percentiles from 0 to 100")
     if not rows.shape[-1]:
@@ -94,7 +99,7 @@ def _quantile(
         found = weighted(rows, along, given.ravel(), without_nan=without_nan)
     else:
         mixed = _of_each if without_nan and x.dtype.kind == "f" else _of_all
-        found = mixed(rows, places.ravel(), method)
+        found = mixed(rows, places.ravel(), method, kind)
     found = found.transpose((found.ndim - 1, *range(found.ndim - 1)))
     return into(found.reshape(*places.shape, *(shape if keepdims else found.shape[1:])), out)
 
@@ -113,16 +118,17 @@ def _rows(x: DeviceNDArray, axis: Any) -> tuple[DeviceNDArray, tuple[int, ...]]:
     return moved, tuple(1 if n in gone else extent for n, extent in enumerate(x.shape))
 
 
-def _kind(rows: DeviceNDArray, method: str) -> np.dtype[Any]:
-    if rows.dtype.kind == "f" or method in _OF_ELEMENTS:
-        return rows.dtype
-    return creation.default_float(rows.context)
+def _kind(x: DeviceNDArray, quantiles: np.dtype[Any], method: str) -> np.dtype[Any]:
+    """The dtype of results, which NumPy promotes from elements and quantiles."""
+    if method in _OF_ELEMENTS:
+        return x.dtype
+    kind = np.result_type(x.dtype, quantiles if quantiles.kind == "f" else np.float64)
+    return kind if kind.itemsize < 8 or x.context.capabilities.fp64 else np.dtype(np.float32)
 
 
-def _of_all(rows: DeviceNDArray, quantiles: np.ndarray[Any, Any], method: str) -> DeviceNDArray:
+def _of_all(rows: DeviceNDArray, quantiles: np.ndarray[Any, Any], method: str, kind: np.dtype[Any]) -> DeviceNDArray:
     """Of each row the quantiles, along the last axis; NaN, which is the last element of what is sorted, where it is."""
     last = rows.shape[-1] - 1
-    kind = _kind(rows, method)
     ordered = sort(rows)
     at = _METHODS[method](rows.shape[-1], quantiles)
     low = np.clip(np.floor(at), 0, last).astype(np.int64)
@@ -143,9 +149,8 @@ def _of_all(rows: DeviceNDArray, quantiles: np.ndarray[Any, Any], method: str) -
     return found
 
 
-def _of_each(rows: DeviceNDArray, quantiles: np.ndarray[Any, Any], method: str) -> DeviceNDArray:
+def _of_each(rows: DeviceNDArray, quantiles: np.ndarray[Any, Any], method: str, kind: np.dtype[Any]) -> DeviceNDArray:
     """The same of the elements that are not NaN, whose number is another one in each row."""
-    kind = _kind(rows, method)
     ordered = sort(rows)
     real = creation.default_float(rows.context)
     count = functions.count_nonzero(apply(np.logical_not, apply(np.isnan, rows)), -1, keepdims=True).astype(real)
@@ -173,7 +178,8 @@ def _between(below: DeviceNDArray, above: DeviceNDArray, share: DeviceNDArray) -
 
 
 def _percentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
-    share = np.true_divide(q.copy_to_host() if isinstance(q, DeviceNDArray) else q, 100)
+    given = q.copy_to_host() if isinstance(q, DeviceNDArray) else q
+    share = given / 100 if type(given) in (int, float) else np.asarray(np.true_divide(given, 100))
     return _quantile(a, share, *args, **options)
 
 

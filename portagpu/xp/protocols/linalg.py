@@ -13,6 +13,7 @@ from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import chosen
 from portagpu.linalg import qr as qr_factors
+from portagpu.linalg.checking import checks
 from portagpu.linalg.eigenvalues import eigen_as_numpy
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.numpy_dispatch import register
@@ -179,11 +180,21 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 
 
 def _cond(x: Any, p: Any = None) -> DeviceNDArray:
+    """Condition numbers: NaN of matrices with NaN alone; others without a number have infinity, as NumPy has it."""
+    matrix = matrices_of(x)
+    if matrix.shape[-1] == 0 or matrix.shape[-2] == 0:
+        raise MatrixShapeError(f"cond of matrices without elements, of shape {matrix.shape}")
     if p in (None, 2, -2):
-        values = linalg.svdvals(x)
-        found = apply(np.divide, values[..., :1], values[..., -1:])
-        return functions.reduce(np.add, found if p != -2 else apply(np.reciprocal, found), -1)
-    return apply(np.multiply, linalg.matrix_norm(x, ord=p), linalg.matrix_norm(linalg.inv(x), ord=p))
+        values = linalg.svdvals(matrix)
+        first, last = values[..., 0], values[..., -1]
+        found = apply(np.divide, last, first) if p == -2 else apply(np.divide, first, last)
+    else:
+        with checks(False):
+            inverse = linalg.inv(matrix)
+        found = apply(np.multiply, linalg.matrix_norm(matrix, ord=p), linalg.matrix_norm(inverse, ord=p))
+    has_nan = functions.reduce(np.logical_or, apply(np.isnan, matrix), (-2, -1))
+    is_lost = apply(np.logical_and, apply(np.isnan, found), apply(np.logical_not, has_nan))
+    return chosen(is_lost, math.inf, found)
 
 
 def _tensorinv(a: Any, ind: int = 2) -> DeviceNDArray:
