@@ -30,6 +30,22 @@ def user_path(path: str | os.PathLike[str]) -> Path:
         return Path(path)
 
 
+def is_file(path: str | os.PathLike[str]) -> bool:
+    """Whether it is a regular file, or a link to one. A path's method raises for long names, and folders of others."""
+    try:
+        return Path(path).is_file()
+    except OSError:
+        return False
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether it is a folder, or a link to one."""
+    try:
+        return Path(path).is_dir()
+    except OSError:
+        return False
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that other processes see the old content or the new, never a part. Creates its folder.
 

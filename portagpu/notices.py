@@ -43,6 +43,20 @@ def warn(text: str, category: type[Warning]) -> None:
     warnings.warn(text, category, stacklevel=level)
 
 
+def unsafe_cache(settings: Settings, variable: str, folder: str, error: OSError) -> None:
+    """Warn, once for each variable, that a driver's cache is elsewhere than the user said."""
+    with _lock:
+        if variable in _told or not settings.warnings:
+            return
+        _told.add(variable)
+    text = (
+        f"{variable}={folder} is not used, since other users could put programs there that run as yours "
+        f"({error.filename}: {error.strerror}); compiled kernels are kept in a private folder: "
+        f"name a folder that only you can write (chmod 700)"
+    )
+    warn(text, PortaGPUWarning)
+
+
 def unkept(settings: Settings, folder: Path, error: OSError) -> None:
     """Warn, once in a process, that what is compiled cannot be kept. Where warnings are errors, this one is none."""
     with _lock:

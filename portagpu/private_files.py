@@ -4,7 +4,7 @@ Cached programs are native code. So an entry counts only where it is a regular f
 needs no cache to run code) that nobody else may write, in a folder of which the same holds; links among entries are
 not followed, pipes and devices not waited for, and nothing is read beyond a stated size. All of that is asked of what
 was opened, not of a path, which may lead elsewhere a moment later. The way to the folder is the user's: it may lead
-over links.
+over links. Drivers and loaders open paths, and check nothing: for them `check_path` looks at the whole way.
 
 Folders are made with mode 0700, files with 0600. What cannot be trusted or written raises `OSError`.
 """
@@ -17,6 +17,7 @@ import json
 import os
 import secrets
 import stat
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ _OPENED = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(o
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # opening a pipe waits for its other end
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _ROOT = 0
+_LONGEST = 60  # characters, of up to four bytes
+_MOST_LINKS = 40  # on the way to a folder, as in the kernel
 MOST_JSON = 4 * 1024 * 1024  # bytes of a file with an object of JSON
 
 
@@ -60,8 +63,8 @@ def write_private(path: Path, data: bytes, *, durable: bool = True) -> None:
 
 
 def unfinished_name(name: str) -> str:
-    """The name of a file until it is written."""
-    return f".{name}.{secrets.token_hex(6)}"
+    """The name of a file until it is written; of a long name the end, as names have at most 255 bytes."""
+    return f".{name[-_LONGEST:]}.{secrets.token_hex(6)}"
 
 
 def read_private_json(path: Path) -> dict[str, Any] | None:
@@ -165,6 +168,53 @@ def _check_owner(status: os.stat_result, path: Path, *, own: bool = False) -> No
         raise PermissionError(errno.EPERM, f"it belongs to another user ({status.st_uid})", str(path))
     if status.st_mode & _OTHERS_WRITE:
         raise PermissionError(errno.EPERM, "other users may write it", str(path))
+
+
+def check_path(path: Path) -> None:
+    """Raise `PermissionError` where other users could put files of theirs at an absolute path, now or later.
+
+    Every folder and link on the way belongs to this user or root, and no folder can be written by others; entries of
+    folders with the sticky bit, such as ``/tmp``, count as their owners'. What is missing raises `OSError`, too:
+    anybody may make it.
+    """
+    if not _POSIX:
+        return
+    trusted = (_ROOT, os.geteuid())
+    left, reached, links = deque(path.parts), Path(path.anchor), 0
+    above = (*trusted, reached.stat().st_uid)  # in some containers root has another number
+    while left:
+        part = left.popleft()
+        reached = reached.parent if part == ".." else reached / part
+        status = reached.lstat()
+        if status.st_uid not in (above if left else trusted):
+            raise PermissionError(errno.EPERM, f"it belongs to another user ({status.st_uid})", str(reached))
+        if stat.S_ISLNK(status.st_mode):
+            links += 1
+            if links > _MOST_LINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(reached))
+            left.extendleft(reversed(reached.readlink().parts))
+            reached = reached.parent
+        elif _others_write(status) and not (left and status.st_mode & stat.S_ISVTX):
+            raise PermissionError(errno.EPERM, "other users may write it", str(reached))
+
+
+def _others_write(status: os.stat_result) -> bool:
+    """Whether others may write it; a group of this user alone is nobody else."""
+    if status.st_mode & stat.S_IWOTH:
+        return True
+    return bool(status.st_mode & stat.S_IWGRP) and not _is_own_group(status.st_gid)
+
+
+def _is_own_group(number: int) -> bool:
+    """Whether a group is the private one that many systems give each user, under the user's name."""
+    import grp
+    import pwd
+
+    try:
+        group, user = grp.getgrgid(number), pwd.getpwuid(os.geteuid())
+    except KeyError:
+        return False
+    return group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
 
 
 def _creating() -> int:

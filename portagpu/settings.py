@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,8 +77,8 @@ class Settings:
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
         """Read ``PORTAGPU_*`` variables. Raises `SettingsError` for a value that makes no sense."""
         env = os.environ if environ is None else environ
-        cache = env.get("PORTAGPU_CACHE_DIR") or platformdirs.user_cache_dir("portagpu", appauthor=False)
-        data = env.get("PORTAGPU_DATA_DIR") or platformdirs.user_data_dir("portagpu", appauthor=False)
+        cache = env.get("PORTAGPU_CACHE_DIR") or _users(platformdirs.user_cache_dir, "cache")
+        data = env.get("PORTAGPU_DATA_DIR") or _users(platformdirs.user_data_dir, "data")
         return cls(
             device=env.get("PORTAGPU_DEVICE") or None,
             cache_dir=user_path(cache),
@@ -100,6 +100,14 @@ class Settings:
             clblast_tuned=env.get("PORTAGPU_CLBLAST_TUNED") or None,
             backend=backend_wanted(env),
         )
+
+
+def _users(folder: Callable[..., str], name: str) -> str:
+    """The system's folder for such files of this user; one below ``/tmp`` for a user who has no home."""
+    try:
+        return folder("portagpu", appauthor=False)
+    except RuntimeError:  # nor an entry among the system's users
+        return f"{os.environ.get('TMPDIR') or '/tmp'}/portagpu-{os.geteuid()}/{name}"
 
 
 def _seconds(env: Mapping[str, str], name: str, *, default: float) -> float:

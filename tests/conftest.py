@@ -7,6 +7,7 @@ import gc
 import itertools
 import os
 import tempfile
+import warnings
 from pathlib import Path
 
 # before portagpu is imported: the user's caches and tuning results stay untouched
@@ -76,9 +77,22 @@ def pytest_xdist_make_scheduler(config, log):
     return WorkStealingScheduling(config, log)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """Warnings of tests' modules are errors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return (yield)
+
+
 def pytest_collection_modifyitems(config, items):
     """Leave out what is not for the chosen back end, and combinations all of whose pairs others have, unless one was
-    asked for by its name."""
+    asked for by its name.
+
+    Warnings of tests are errors. A setting of pytest's would say so of other people's plugins, too, which then stop it.
+    """
+    for item in items:
+        item.add_marker(pytest.mark.filterwarnings("error"), append=False)
     if registry.chosen().name != "opencl":
         alone = [item for item in items if item.get_closest_marker("opencl")]
         config.hook.pytest_deselected(items=alone)

@@ -48,6 +48,7 @@ _LATE_IMPORTS = {
     "portagpu/tuning/console.py": {"rich.console", "rich.progress"},  # slow to import, and products use tuning results
     "portagpu/bench/peers/cupy_kernels.py": {"cupy"},
     "portagpu/bench/ladder/plot.py": {"matplotlib.figure"},  # optional, and slow to import
+    "portagpu/private_files.py": {"grp", "pwd"},  # POSIX alone has them
     "portagpu/report/plots.py": {"matplotlib", "matplotlib.figure"},  # likewise
 }
 

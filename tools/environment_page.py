@@ -24,6 +24,13 @@ TAIL = """\
 Without `PORTAGPU_CACHE_DIR` and `PORTAGPU_DATA_DIR` the folders are those that the system has for such files: on Linux
 `~/.cache/portagpu` and `~/.local/share/portagpu`, or below `XDG_CACHE_HOME` and `XDG_DATA_HOME` where these are set.
 The cache can be deleted at any time; the data folder has the results of your searches ([tuning.md](tuning.md#results)).
+A user without a home folder has both in `/tmp/portagpu-UID`.
+
+Drivers keep compiled programs, too, and run them without a look at their owner. Where other users could write such a
+folder, or one on the way to it, PortaGPU sets the driver's variable to a folder below `PORTAGPU_CACHE_DIR` before the
+driver starts; a variable of yours that names such a folder is replaced with a warning. That concerns the variables below
+and those of the SYCL run time, `SYCL_CACHE_DIR`, and of GPUs' drivers: `NEO_CACHE_DIR`, `AMD_COMGR_CACHE_DIR`,
+`MESA_SHADER_CACHE_DIR`.
 
 ## Variables of others
 
@@ -31,7 +38,8 @@ The cache can be deleted at any time; the data folder has the results of your se
 | --- | --- |
 | `OCL_ICD_VENDORS` | the folder in which OpenCL's loader looks for drivers; if you set it, PortaGPU respects it and registers none itself ([devices.md](devices.md)) |
 | `OPENBLAS_CORETYPE` | the kernels of NumPy's OpenBLAS, with which `portagpu bench` compares ([benchmarks.md](benchmarks.md#openblass-core-types)) |
-| `POCL_CACHE_DIR` | the cache of the driver PoCL |
+| `POCL_CACHE_DIR` | the cache of the driver PoCL; without it `pocl/kcache` below `XDG_CACHE_HOME`, `~/.cache` or `/tmp` |
+| `CUDA_CACHE_PATH` | the cache of NVIDIA's driver; without it `~/.nv/ComputeCache` |
 """  # noqa: E501 - a row is a line
 
 

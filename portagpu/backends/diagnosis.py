@@ -13,6 +13,7 @@ from portagpu.device.as_json import device_as_json
 from portagpu.device.record import DeviceRecord
 from portagpu.device.registry import default_device
 from portagpu.errors import DeviceError
+from portagpu.files import is_folder
 from portagpu.settings import Settings
 
 
@@ -130,9 +131,9 @@ def _about_devices(records: Sequence[DeviceRecord]) -> Iterator[Finding]:
 def _about_cache(settings: Settings) -> Iterator[Finding]:
     """Without a writable cache every start probes and compiles again."""
     folder = settings.cache_dir
-    while not folder.exists() and folder != folder.parent:
+    while not os.access(folder, os.F_OK) and folder != folder.parent:
         folder = folder.parent
-    if not os.access(folder, os.W_OK | os.X_OK) or not folder.is_dir():
+    if not os.access(folder, os.W_OK | os.X_OK) or not is_folder(folder):
         yield Finding(
             severity=Severity.WARNING,
             subject=str(settings.cache_dir),

@@ -13,6 +13,7 @@ import click
 from portagpu.cli.user_files import module
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import did_you_mean
+from portagpu.files import is_file, is_folder
 from portagpu.source import Span, line_span
 
 _LEFT_OUT = frozenset({"__pycache__", "node_modules", "site-packages", "build", "dist"})
@@ -52,7 +53,7 @@ def chosen(texts: Iterable[str]) -> list[Chosen | Broken]:
                 found[place, ""] = made
                 continue
             names = [name] if name else _own_kernels(made, place)
-            if not names and not Path(text).is_dir():
+            if not names and not is_folder(text):
                 raise click.BadParameter(f"{path} has no kernel; kernels are decorated with @cuda.jit")
             for one in names:
                 found.setdefault((place, one), Chosen(one, _kernel(made, one), bool(name)))
@@ -63,18 +64,18 @@ def chosen(texts: Iterable[str]) -> list[Chosen | Broken]:
 
 def _paths(text: str) -> tuple[str, list[Path]]:
     """The kernel's name, or "" for all, and the files."""
-    if Path(text).is_dir():
+    if is_folder(text):
         return "", sorted(_with_kernels(Path(text)))
     path, colon, name = text.rpartition(":")
     if colon and name.isidentifier():
         return name, [_file(Path(path))]
-    if Path(text).suffix == ".py" or Path(text).is_file():
+    if Path(text).suffix == ".py" or is_file(text):
         return "", [_file(Path(text))]
     raise click.BadParameter(f"{text!r} names no kernel; write FILE.py:KERNEL, FILE.py or a folder")
 
 
 def _file(path: Path) -> Path:
-    if not path.is_file():
+    if not is_file(path):
         raise click.BadParameter(f"{path} is no Python file")
     return path
 

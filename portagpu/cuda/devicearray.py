@@ -13,6 +13,8 @@ from portagpu.runtime.arrays.creation import as_device_array, device_array_like,
 from portagpu.runtime.execution.stream import Stream
 
 DeviceNDArrayBase = DeviceNDArray
+# a name of CUDA-Python's for a message of its own; copies between strided arrays work here
+errmsg_contiguous_buffer = "the array is not contiguous in memory: pass numpy.ascontiguousarray(x)"
 
 __all__ = [
     "DeviceNDArray",
@@ -24,6 +26,7 @@ __all__ = [
     "auto_device",
     "device_array",
     "device_array_like",
+    "errmsg_contiguous_buffer",
     "from_array_like",
     "from_record_like",
     "is_contiguous",

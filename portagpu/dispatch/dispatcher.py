@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, SupportsIndex, TypeAlias
 
@@ -29,7 +28,6 @@ from portagpu.errors import (
     did_you_mean,
 )
 from portagpu.frontend.source.callables import undecorated
-from portagpu.frontend.source.capture import signature_of
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import count
 from portagpu.runtime.arrays.foreign_views import borrowed_view
@@ -72,7 +70,7 @@ class Dispatcher(Inspection, Generic[P, R]):
             function, text = again.py_func, text or again._text
         function = undecorated(function)
         super().__init__(function, options=options, device=device, signatures=signatures, text=text)
-        self.__doc__ = _help(function, device)
+        self.__doc__ = function.__doc__
         self.extensions: list[Any] = list(options.extensions)
         self.specializations: dict[Any, Dispatcher[P, R]] = {}
         self._configured: dict[Any, Configured[P]] = {}
@@ -286,24 +284,6 @@ class Dispatcher(Inspection, Generic[P, R]):
     def __deepcopy__(self, memo: Any) -> Dispatcher[P, R]:
         """A kernel is copied as functions are: not at all."""
         return self
-
-
-def _help(function: Callable[..., Any], device: bool) -> str:
-    """The function's own docstring, and how it is launched or called."""
-    name = getattr(function, "__name__", "kernel")
-    try:
-        given = ", ".join(signature_of(function).parameters)
-    except (TypeError, ValueError):  # a callable without one, which compiling refuses
-        given = "..."
-    own = inspect.cleandoc(function.__doc__ or "")
-    if device:
-        use = f"A device function: kernels call it as {name}({given}). On the host, {name}.py_func is the function."
-    else:
-        use = (
-            f"Launch it with {name}[grid, block]({given}), {name}[grid, block, stream, shared_bytes]({given}),\n"
-            f"or {name}.forall(threads)({given})."
-        )
-    return f"{own}\n\n{use}".strip()
 
 
 def _where(args: tuple[Any, ...]) -> Context:

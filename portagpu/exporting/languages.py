@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import errno
 import importlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -50,6 +51,7 @@ def write_export(
         try:
             write_atomically(path, text.encode())
         except OSError as error:
-            raise StoreError(f"{path} cannot be written: {error}", hint="name another folder") from error
+            hint = "give the kernel a shorter name" if error.errno == errno.ENAMETOOLONG else "name another folder"
+            raise StoreError(f"{path} cannot be written: {error.strerror}", hint=hint) from error
         paths.append(path)
     return paths

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import TuningError
+from portagpu.files import is_file
 from portagpu.tuning.searches.history import History
 from portagpu.tuning.searches.report import shown
 from portagpu.tuning.searches.strategies import Strategy, make_strategy
@@ -35,7 +36,7 @@ class Recording:
     def load(cls, source: Store | Path | str, task: TaskKey | None = None) -> Recording:
         """The recording in a store; ``task`` where it has several. Raises `TuningError`."""
         store = source if isinstance(source, Store) else Store(source)
-        if not store.path.is_file():
+        if not is_file(store.path):
             raise TuningError(f"there is no file {store.path}", hint="give the file of a store")
         tasks = [t for t in store.tasks() if task is None or t == task]
         if len(tasks) != 1:

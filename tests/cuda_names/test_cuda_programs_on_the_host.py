@@ -263,3 +263,22 @@ def test_read_only_and_writable_arrays_meet(device):
         scribble[1, 1](one, two, True)
     with pytest.raises(errors.KernelError, match="read-only"):
         scribble[1, 1](two, one, True)
+
+
+def _adds(x, y):
+    """Adds two arrays.
+
+    In place.
+    """
+    x[0] += y[0]
+
+
+def _says_nothing(x):
+    x[0] = 1
+
+
+@pytest.mark.parametrize("device_function", [False, True])
+@pytest.mark.parametrize("function", [_adds, _says_nothing])
+def test_docstrings_are_those_of_the_functions(function, device_function):
+    assert cuda.jit(function, device=device_function).__doc__ == function.__doc__
+    assert isinstance(cuda.devicearray.errmsg_contiguous_buffer, str)

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from portagpu.backends.diagnosis import Diagnosis, Severity, as_json
-from portagpu.backends.opencl import doctor
+from portagpu.backends.opencl import discovery, doctor
 from portagpu.backends.opencl.drivers import search
 from portagpu.backends.opencl.drivers.check import PlatformInfo
 from portagpu.backends.opencl.drivers.records import DriverRecord, DriverSource, DriverState, too_late
@@ -50,6 +50,7 @@ def diagnosed(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Diagnose:
         found = Registration(drivers=drivers, vendors_folder=None, late=late)
         monkeypatch.setattr(doctor, "registration", lambda settings: found)
         monkeypatch.setattr(registry, "_devices", {"opencl": records})
+        monkeypatch.setattr(discovery, "unused_drivers", lambda settings: [])  # of this machine
         monkeypatch.setattr(search, "DEVICE_FILES", ())
         return diagnose(settings, fresh=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -197,6 +198,24 @@ def test_files_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot be written"):
         written("scaled", tmp_path / "file")
+
+
+@pytest.mark.parametrize("length", [240, 300])
+def test_names_longer_than_those_of_files(length, tmp_path):
+    (tmp_path / "long.py").write_text(f"from portagpu import cuda\n@cuda.jit\ndef {'k' * length}(x):\n    x[0] = 1\n")
+    spec = importlib.util.spec_from_file_location("long_names", tmp_path / "long.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    folder, kernel = tmp_path / "out", getattr(module, "k" * length)
+    if length < 255 - len("_host.c"):
+        assert all(path.is_file() for path in write_export(Language.OPENCL, folder, kernel, signature="int32[::1]"))
+        return
+    with pytest.raises(StoreError, match="File name too long") as caught:
+        write_export(Language.OPENCL, folder, kernel, signature="int32[::1]")
+    assert caught.value.hint == "give the kernel a shorter name"
+    words = [f"{tmp_path / 'long.py'}:{'k' * length}", "--signature", "int32[::1]", "--opencl", str(folder)]
+    result = CliRunner().invoke(cli, ["export", *words])
+    assert result.exit_code == 1 and "shorter name" in str(result.exception or result.output)
 
 
 PROGRAM = """

@@ -8,6 +8,7 @@ nobody's headers take. Names of the code generator's own begin with ``pg_``, or 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
 
@@ -19,6 +20,7 @@ _FREE = re.compile(r"[a-z][0-9]{0,2}(_[ns][0-9])?")
 _TEMPORARY = re.compile(r"[a-z][0-9]+")
 _KIND = re.compile(f"({re.escape(SHARED_MARK)}|{re.escape(LOCAL_MARK)})(?=\\.|$)")
 _OWN = "pg_"
+_LONGEST = 128  # drivers name files after kernels, and end the process where a file's name has more than 255 bytes
 
 
 def identifier(name: str) -> str:
@@ -26,6 +28,8 @@ def identifier(name: str) -> str:
     by_us = is_own(name)
     name = _KIND.sub("", word_of(name))
     text = re.sub(r"[^0-9A-Za-z_]", lambda m: "_" if m.group() == "." else f"u{ord(m.group()):x}_", name)
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST - 16]}_{hashlib.sha256(name.encode()).hexdigest()[:12]}"
     if by_us:
         return text if _TEMPORARY.fullmatch(text) else f"{_OWN}{text}"
     if _FREE.fullmatch(text):

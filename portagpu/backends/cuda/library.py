@@ -15,7 +15,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from portagpu.backends.driver_caches import secure_driver_caches
 from portagpu.errors import NoDeviceError
+from portagpu.settings import Settings
 
 _P, _INT, _UINT, _SIZE, _CHARS = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, ctypes.c_size_t, ctypes.c_char_p
 _LIBRARIES = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "libcuda.so")
@@ -32,6 +34,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "cuDeviceGetCount": (_P,),
     "cuDeviceGetByPCIBusId": (_P, _CHARS),
     "cuDeviceGetAttribute": (_P, _INT, _INT),
+    "cuDevicePrimaryCtxGetState": (_INT, _P, _P),
     "cuDevicePrimaryCtxRetain": (_P, _INT),
     "cuCtxGetCurrent": (_P,),
     "cuCtxGetDevice": (_P,),
@@ -151,6 +154,7 @@ def _started(process: int) -> Library | int:
     assert loaded is not None
     if not all(hasattr(loaded, name) for name in _FUNCTIONS):
         return _TOO_OLD
+    secure_driver_caches(Settings.from_environment(), os.environ)
     library = Library(loaded)
     try:
         library.Init(0)

@@ -16,6 +16,7 @@ from typing import Any
 
 from portagpu.backends.cuda import library as cu
 from portagpu.backends.cuda.clock import Clock
+from portagpu.backends.cuda.foreign_streams import context_offsets, may_be_stream
 from portagpu.backends.cuda.library import CudaError, Library
 from portagpu.errors import ArgumentTypeError
 
@@ -24,6 +25,7 @@ _APART = 1  # a flag of streams: the runtime sees to their order with the defaul
 _RELAXED = 2  # a mode of threads: what they call is allowed while a stream of other libraries is captured
 _MOST_EVENTS = 512  # that are kept for later
 _MOST_LEFT = 1 << 30  # bytes that finalisers left: who asks for more memory waits until the driver has them
+_MOST_ACCEPTED = 4096
 _MOST_EXTERNAL = 64  # streams of other libraries that are remembered
 
 
@@ -72,6 +74,8 @@ class Primary:
         self.clock = Clock(self)
         self.relaxed = _Relaxed(self.library)
         self._external: dict[int, Any] = {}  # queues by handle
+        self._accepted: set[int] = set()  # handles of other libraries that were looked at
+        self._context_offsets: tuple[int, ...] | None = None  # in streams
         self._queues: dict[int, weakref.ref[Any]] = {}
         self._beside: dict[int, weakref.ref[Any]] = {}  # the default stream's
         self._ended: deque[int] = deque()  # streams whose queues are gone, in case they have work
@@ -146,6 +150,22 @@ class Primary:
                     self._external.pop(next(iter(self._external)))
         return found
 
+    def may_own(self, handle: int) -> bool:
+        """Whether a handle may be that of a stream of this context, or is one that every context has."""
+        if handle <= cu.PER_THREAD_STREAM or handle in self._accepted:
+            return True
+        if self._context_offsets is None:
+            with self, self.relaxed:
+                streams = [self.take_stream() for _ in range(2)]
+            self._context_offsets = context_offsets(self.context, streams)
+            self._idle += streams
+        if not may_be_stream(handle, self.context, self._context_offsets):
+            return False
+        if len(self._accepted) >= _MOST_ACCEPTED:
+            self._accepted.clear()
+        self._accepted.add(handle)
+        return True
+
     def queues(self) -> list[Any]:
         """All queues that live."""
         return [queue for reference in list(self._queues.values()) if (queue := reference()) is not None]
@@ -185,7 +205,9 @@ class Primary:
             self.library.EventSynchronize(handle)
 
     def follow(self, stream: int) -> None:
-        """Have the default stream wait for what a stream has by now."""
+        """Have the default stream wait for what a stream has by now. Raises `ArgumentTypeError` for what is none."""
+        if not self.may_own(stream):
+            raise no_stream(stream)
         event = self.take_event(timed=False)
         with self:
             self.library.EventRecord(event, stream)
@@ -289,13 +311,31 @@ def primary(ordinal: int) -> Primary:
     return _primary(ordinal, os.getpid())
 
 
+def no_stream(handle: int) -> ArgumentTypeError:
+    """The error that says that a handle is no stream's."""
+    return ArgumentTypeError(
+        f"no stream of a primary context of CUDA's is at the address {handle:#x}",
+        hint="pass the handle of a living stream of torch, CuPy or CUDA's runtime, such as stream.cuda_stream",
+    )
+
+
+def _is_in_use(library: Library, ordinal: int) -> bool:
+    """Whether a card's primary context is there, which has not to be made for asking."""
+    flags, active = ctypes.c_uint(), ctypes.c_int()
+    library.DevicePrimaryCtxGetState(ordinal, ctypes.byref(flags), ctypes.byref(active))
+    return bool(active.value)
+
+
 def primary_of(stream: int) -> Primary:
     """The primary context that a stream belongs to; of handles that every context has, the thread's current one, or
     the first card's.
 
-    Raises `ArgumentTypeError` for a stream of another context, `NoDeviceError`, `CudaError`.
+    Raises `ArgumentTypeError` for a stream of another context, or what is none, `NoDeviceError`, `CudaError`.
     """
     library = cu.library()
+    cards = (ordinal for ordinal in range(library.number("DeviceGetCount")) if _is_in_use(library, ordinal))
+    if stream > cu.PER_THREAD_STREAM and not any(primary(ordinal).may_own(stream) for ordinal in cards):
+        raise no_stream(stream)
     is_default = stream <= cu.PER_THREAD_STREAM
     context = library.handle("CtxGetCurrent") if is_default else library.handle_of("StreamGetCtx", stream)
     if not context:

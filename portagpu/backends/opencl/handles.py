@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import struct
 from collections.abc import Hashable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pyopencl as cl
 
+from portagpu.backends.process_memory import WORD, words_at
 from portagpu.errors import ArgumentTypeError
-
-_WORD = struct.Struct("P")
 
 
 def key_of(context: cl.Context, device: cl.Device) -> Hashable:
@@ -42,25 +39,10 @@ def may_be_object(address: int) -> bool:
     driver's. An address where nothing can be read, or something else is, is none; memory that was an object's may still
     look like one. Where the system does not let a process read its memory through a file, only alignment is checked.
     """
-    if address <= 0 or address % _WORD.size:
+    if address <= 0 or address % WORD:
         return False
-    word = _word_at(address)
-    return word is None or word in set(_tables())
-
-
-def _word_at(address: int) -> int | None:
-    """The word at an address, 0 where nothing can be read; None where that cannot be asked."""
-    try:
-        memory = Path("/proc/self/mem").open("rb", buffering=0)  # noqa: SIM115 - closed below
-    except OSError:
-        return None
-    with memory:
-        try:
-            memory.seek(address)
-            read = memory.read(_WORD.size)
-        except (OSError, OverflowError, ValueError):
-            return 0
-    return int(_WORD.unpack(read)[0]) if read is not None and len(read) == _WORD.size else 0
+    words = words_at(address)
+    return words is None or not set(words).isdisjoint(_tables())
 
 
 def _tables() -> Iterator[int]:

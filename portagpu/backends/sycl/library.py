@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from enum import Enum
 from typing import Any
 
+from portagpu.backends.driver_caches import secure_driver_caches
 from portagpu.backends.sycl.announcement import INSTALL
 from portagpu.backends.sycl.drivers.installed import adapt_environment, find_runtime
 from portagpu.backends.sycl.shim_build import shim_library
@@ -142,5 +144,7 @@ def library(settings: Settings | None = None) -> Library:
             if runtime is None:
                 raise DeviceSelectionError("the SYCL run time is not installed", hint=INSTALL)
             adapt_environment(runtime)
-            _library = Library(str(shim_library(runtime, settings or Settings.from_environment())))
+            settings = settings or Settings.from_environment()
+            secure_driver_caches(settings, os.environ)
+            _library = Library(str(shim_library(runtime, settings)))
         return _library

@@ -15,7 +15,7 @@ from portagpu.backends.sycl.announcement import INSTALL
 from portagpu.backends.sycl.drivers.installed import SyclRuntime
 from portagpu.backends.temporary_folders import remove_at_exit
 from portagpu.errors import BuildError, MissingCompilerError
-from portagpu.private_files import read_private, write_private
+from portagpu.private_files import check_path, read_private, write_private
 from portagpu.settings import Settings
 
 _SOURCES = Path(__file__).with_name("shim")
@@ -55,6 +55,7 @@ def shim_library(runtime: SyclRuntime, settings: Settings) -> Path:
     target = settings.cache_dir / "sycl" / name
     try:
         read_private(target, _MOST_BYTES)  # somebody else's counts for nothing
+        check_path(target)  # which the system's loader opens by itself
     except OSError:
         with _lock:
             return _temporary.get(target) or _made(runtime, target, settings)
@@ -69,6 +70,7 @@ def _made(runtime: SyclRuntime, target: Path, settings: Settings) -> Path:
     made = _compiled(runtime)
     try:
         write_private(target, made)
+        check_path(target)
     except OSError as error:
         found = _temporary[target] = _in_temporary_folder(target.name, made)
         if settings.disk_cache:

@@ -81,7 +81,8 @@ def may_overlap(arrays: Iterable[View]) -> bool:
     if not keys or min(keys) > _UNKNOWN:
         return False
     driver = arrays[0].context.driver
-    if driver.knows_addresses and not driver.may_overlap([(a.buffer, 0) for a in arrays]):
+    is_alone = all(a.context.driver is driver for a in arrays)  # it knows nothing of other drivers' memory
+    if is_alone and driver.knows_addresses and not driver.may_overlap([(a.buffer, 0) for a in arrays]):
         return False  # not even the memories do, which is quick to tell
     ranges = [(_addresses(a), a.allocation_key <= _UNKNOWN) for a in arrays]
     return any(

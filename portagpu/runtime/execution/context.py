@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import itertools
+import os
 import threading
 import weakref
 from collections import OrderedDict
@@ -104,7 +105,7 @@ class Context(ContextNames):
         self._wrapped: OrderedDict[int, Stream] = OrderedDict()
         if device.device_type is DeviceType.CPU and settings.warnings:
             show_hint_on_crash()
-        if not settings.cache_dir.joinpath("code").exists():  # the first program of all
+        if not os.access(settings.cache_dir / "code", os.F_OK):  # the first program of all
             self._driver.wake_compiler()
 
     @classmethod

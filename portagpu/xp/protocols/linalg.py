@@ -23,6 +23,7 @@ from portagpu.xp.decompositions import EigResult, matrices_of
 from portagpu.xp.products import alike, matmul, reshaped, tensordot, vecdot
 
 _NOT_GIVEN = object()
+_ALWAYS_COMPLEX = np.lib.NumpyVersion(np.__version__) >= "2.5.0"  # results of `eig` and `eigvals`
 _NUMPYS_CUTOFF = 1e-15  # where nothing is given; the array API's own is larger
 
 
@@ -43,12 +44,13 @@ def _of_lower(function: Callable[[Any], Any]) -> Callable[..., Any]:
 
 
 def _eigen(a: Any, *, vectors: bool) -> Any:
-    """Results are real where NumPy's are: where no eigenvalue of a stack of real matrices has an imaginary part.
+    """Results are real where NumPy's are: before NumPy 2.5 where no eigenvalue of a stack of real matrices has an
+    imaginary part, and nowhere since.
 
     It waits for the device, to know that, and to raise NumPy's errors.
     """
     *found, are_real = eigen_as_numpy(matrices_of(a, square=True), vectors=vectors)
-    values, *others = (x.real.copy() if are_real else x for x in found if x is not None)
+    values, *others = (x.real.copy() if are_real and not _ALWAYS_COMPLEX else x for x in found if x is not None)
     return EigResult(values, *others) if others else values
 
 

@@ -355,6 +355,7 @@ def clblast():
     return library
 
 
+@pytest.mark.opencl
 @pytest.mark.thorough  # the library's kernels take tens of seconds to compile
 def test_clblast_is_right(device, clblast):
     context = cuda.current_context()
@@ -432,6 +433,7 @@ def test_parameters_are_those_of_each_call(monkeypatch):
         state.use(state.complete({"Pad": {"UNKNOWN": 3}}))
 
 
+@pytest.mark.opencl
 @pytest.mark.thorough
 def test_clblast_with_and_without_its_tuners_results(device, clblast, measured, tmp_path):
     """Interleaved, and each of both right; what the library had is what it has in the end."""

@@ -31,6 +31,7 @@ def error_of(contender, made):
     return made.error(call.fetch())
 
 
+@pytest.mark.opencl
 @pytest.mark.parametrize("name", textbook.TASKS)
 def test_the_same_text_in_opencl(device, name):
     made = small(name)
@@ -52,6 +53,7 @@ def test_no_word_of_cuda_is_left():
             assert not any(word in text for word in ("__global__", "__shared__", "Idx", "Dim", "__restrict__", "sqrtf"))
 
 
+@pytest.mark.opencl
 def test_a_program_that_does_not_compile_is_told(monkeypatch):
     made = small("saxpy")
     monkeypatch.setattr(opencl_texts, "program", lambda name: "__kernel void saxpy(float a) { return 3 +; }")

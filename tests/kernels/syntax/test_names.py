@@ -212,3 +212,13 @@ def test_elements_of_a_local_array_and_a_variable_of_that_name(device):
     x = np.zeros(1)
     kernel[1, 1](x)
     assert x[0] == 5 + 10 + 200 + 3000 + 70000
+
+
+@pytest.mark.parametrize("name", ["k" * 300, "δ" * 120])
+def test_long_names_of_kernels(device, tmp_path, name):
+    """Drivers name files after kernels: PoCL ends the process where such a name is too long."""
+    module = _program(tmp_path, f"@cuda.jit\ndef {name}(out):\n    out[0] = 1\n")
+    out = np.zeros(1)
+    getattr(module, name)[1, 1](out)
+    assert out[0] == 1
+    assert len(identifier(name)) <= 130 and identifier(name) != identifier(f"{name}x")

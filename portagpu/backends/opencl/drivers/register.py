@@ -20,11 +20,12 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequenc
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from portagpu.backends.driver_caches import secure_driver_caches
 from portagpu.backends.opencl.drivers import search, usable_folders
 from portagpu.backends.opencl.drivers.check import check_libraries
 from portagpu.backends.opencl.drivers.records import DriverRecord, DriverSource, DriverState, judged, missing, too_late
 from portagpu.backends.temporary_folders import remove_at_exit
-from portagpu.private_files import make_folder, private_folder, read_private, write_private
+from portagpu.private_files import check_path, make_folder, private_folder, read_private, write_private
 from portagpu.settings import Settings
 
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
@@ -79,7 +80,8 @@ def registration(settings: Settings) -> Registration:
     global _registration
     with _lock:
         if _registration is None:
-            usable_folders.prepare(settings, os.environ)
+            usable_folders.secure_pyopencl(os.environ)
+            secure_driver_caches(settings, os.environ)
             places = Places(bundled=search.bundled_vendor_folder())
             _registration = perform(settings, os.environ, places)
         return _registration
@@ -259,7 +261,9 @@ def _vendors_folder(parent: Path, drivers: Sequence[DriverRecord]) -> Path:
     text = "\n".join(f"{name}={library}" for name, library in files.items())
     folder = parent / hashlib.sha256(text.encode()).hexdigest()[:16]
     try:
-        return _filled(folder, files)
+        filled = _filled(folder, files)
+        check_path(filled)  # which the loader opens by itself
+        return filled
     except OSError as error:
         _logger.debug("cache folder unusable (%s); a temporary one is used", error)
         temporary = Path(tempfile.mkdtemp(prefix="portagpu-vendors-"))

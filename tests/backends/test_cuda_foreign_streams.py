@@ -1,0 +1,118 @@
+"""Numbers that are no stream's handle, with a driver that keeps streams in NumPy's memory, and with a card."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import cards
+import numpy as np
+import pytest
+
+from portagpu import cuda
+from portagpu.backends.cuda import library as cu
+from portagpu.backends.cuda import primary as of_primary
+from portagpu.backends.cuda.foreign_streams import context_offsets
+from portagpu.errors import ArgumentTypeError
+
+CONTEXT, OTHER = 0x7F00_1234_5000, 0x7F00_1234_6000
+WILD = (3, 7, 8, 0x12345678, 0x1234567F, 2**47 - 8, 2**63, 2**64 - 8)
+
+readable = pytest.mark.skipif(sys.platform != "linux", reason="memory is read through a file of Linux's")
+
+
+class Driver:
+    """The functions that streams of other libraries need; a stream is an array that refers to its context."""
+
+    def __init__(self, offset=5):
+        self.offset, self.alive, self.asked = offset, [], []
+
+    def stream(self, context=CONTEXT):
+        words = np.full(300, 17, np.uint64)
+        if self.offset is not None:
+            words[self.offset] = context
+        self.alive.append(words)
+        return words.ctypes.data
+
+    def handle(self, name, *arguments):
+        if name == "StreamCreate":
+            return self.stream()
+        return CONTEXT
+
+    def handle_of(self, name, owner):
+        self.asked.append(owner)
+        return CONTEXT
+
+    def number(self, name, *arguments):
+        return {"DeviceGetCount": 1, "CtxGetDevice": 0}[name]
+
+    def raw(self, name):
+        return lambda *arguments: 0
+
+    def DevicePrimaryCtxGetState(self, ordinal, flags, active):
+        active._obj.value = 1
+
+    def __getattr__(self, name):
+        return lambda *arguments: None
+
+
+@pytest.fixture(params=[5, 0, 255, None])
+def driver(request, monkeypatch):
+    made = Driver(request.param)
+    monkeypatch.setattr(cu, "library", lambda: made)
+    monkeypatch.setattr(of_primary, "Clock", lambda primary: SimpleNamespace())
+    known = {}
+    monkeypatch.setattr(
+        of_primary, "_primary", lambda ordinal, process: known.setdefault(ordinal, of_primary.Primary(ordinal))
+    )
+    return made
+
+
+@readable
+def test_streams_are_asked_about_and_nothing_else(driver):
+    stream, other = driver.stream(), driver.stream(OTHER)
+    zeros = np.zeros(600)
+    wild = [*WILD, stream + 1, stream + 4]
+    if driver.offset is not None:
+        wild += [other, zeros.ctypes.data, id(zeros)]
+    for handle in wild:
+        with pytest.raises(ArgumentTypeError, match="no stream of a primary context") as caught:
+            of_primary.primary_of(handle)
+        assert caught.value.hint
+        with pytest.raises(ArgumentTypeError, match="no stream of a primary context"):
+            of_primary.primary(0).follow(handle)
+    assert not driver.asked
+    for _ in range(2):
+        assert of_primary.primary_of(stream).context == CONTEXT
+    of_primary.primary(0).follow(stream)
+    assert driver.asked == [stream, stream]
+
+
+def test_handles_that_every_context_has(driver):
+    for handle in (0, cu.LEGACY_STREAM, cu.PER_THREAD_STREAM):
+        assert of_primary.primary_of(handle).context == CONTEXT
+    assert not driver.asked
+
+
+@readable
+def test_words_that_streams_have_by_chance_say_nothing():
+    driver = Driver(3)
+    one, two = driver.stream(), driver.stream()
+    driver.alive[0][9] = CONTEXT
+    assert context_offsets(CONTEXT, [one]) == (3, 9)
+    assert context_offsets(CONTEXT, [one, two]) == (3,)
+    assert context_offsets(CONTEXT, []) == ()
+
+
+@pytest.mark.skipif(not cards.records, reason="no card of CUDA's works here")
+def test_a_cards_streams():
+    with cuda.select_device(cards.records[0]):
+        card = of_primary.primary(0)
+        zeros = np.zeros(600)
+        for handle in (*WILD, zeros.ctypes.data, id(zeros)):
+            with pytest.raises(ArgumentTypeError, match="no stream of a primary context"):
+                cuda.external_stream(handle)
+        with card:
+            own = card.library.handle("StreamCreate", 1)
+        assert cuda.external_stream(own).external
+        assert card._context_offsets, "streams do not refer to their context: mapped memory counts as one"
