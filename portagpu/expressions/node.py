@@ -24,7 +24,7 @@ class Node:
     are computed. ``was_reduced``: by a kernel that did not store it. ``stream``: that of the array, which was current
     where it was written. ``shifts``: the elements of the operand, an array, moved along a ring: for each axis the place
     of the element that comes first. ``applied``: where the operands are arrays and numbers, perhaps how the
-    function was applied to others like them.
+    function was applied to others like them. ``strides``: of the result in order K, None for C order.
     """
 
     __slots__ = (
@@ -38,6 +38,7 @@ class Node:
         "shape",
         "shifts",
         "stream",
+        "strides",
         "was_reduced",
         "weight",
     )
@@ -50,6 +51,7 @@ class Node:
         shape: tuple[int, ...],
         shifts: tuple[int, ...] | None = None,
         applied: Applied | None = None,
+        strides: tuple[int, ...] | None = None,
     ) -> None:
         self.context, self.operation, self.operands, self.shape = context, operation, operands, shape
         self.array: ref[DeviceNDArray] | None = None
@@ -58,6 +60,7 @@ class Node:
         self.stream: Stream | None = None
         self.was_reduced = False
         self.applied = applied
+        self.strides = strides if applied is None else applied.strides
         weight: int = 1 + len(operands)
         if applied is None:
             if shifts is not None:

@@ -44,7 +44,7 @@ def evaluate_all(nodes: Sequence[Node]) -> None:
 def _key_of(node: Node, program: Program) -> tuple[Any, ...] | None:
     """What expressions have in common that one kernel can compute; None for one that is better off alone."""
     size = node.size
-    if not 0 < size <= _SMALL or program.smaller is not None:
+    if not 0 < size <= _SMALL or program.smaller is not None or node.strides is not None:
         return None
     if any(inner is not node and inner.is_wanted for inner in program.nodes):
         return None

@@ -11,7 +11,7 @@ import numpy as np
 
 from portagpu import dtypes
 from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, PortaGPUError, ShapeError, ShapeTypeError
-from portagpu.expressions.apply import apply, put_off, store, taken
+from portagpu.expressions.apply import apply, put_off, result_of, store, strides_of, taken
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion, operation
 from portagpu.expressions.reductions.reducers import Reducer, is_reorderable, reducer_of
@@ -134,7 +134,7 @@ def _joined(
 ) -> DeviceNDArray:
     """An initial value with what was reduced."""
     (first, second), _, shape, context = taken((start, found))
-    return put_off(Node(context, operation(ufunc.__name__, (kind, kind), output), (first, second), shape))
+    return put_off(result_of(context, operation(ufunc.__name__, (kind, kind), output), (first, second), shape))
 
 
 @lru_cache(1024)
@@ -172,7 +172,7 @@ def _masked(reducer: Reducer, x: DeviceNDArray, where: Any, ufunc: np.ufunc, ini
     kind = reducer.kind
     (mask, value), _, shape, context = taken((where if not isinstance(where, bool) else np.bool_(where), x))
     nothing = kind.type(reducer.identity)
-    return put_off(Node(context, operation("where", (_BOOL, kind, kind), kind), (mask, value, nothing), shape))
+    return put_off(result_of(context, operation("where", (_BOOL, kind, kind), kind), (mask, value, nothing), shape))
 
 
 def _nothing(
@@ -292,6 +292,7 @@ def variance(
     else:
         node = Node(context, operation("square", (held,), held), (apart,), shape)
     divisor = max(_count(x, axes) - correction, 0)
+    node.strides = strides_of((value,), shape, node.dtype)
     found = averaged(put_off(node), axes, kind, divisor, root=root)
     return finished(found, x, axes, keepdims=keepdims, out=out)
 
@@ -300,4 +301,4 @@ def converted(x: DeviceNDArray, dtype: np.dtype[Any]) -> DeviceNDArray:
     """An array's elements as another dtype, as real numbers where that is complex."""
     kind = np.dtype(f"float{4 * dtype.itemsize}") if dtype.kind == "c" else dtype
     operands, _, shape, context = taken((x,))
-    return put_off(Node(context, conversion(kind), operands, shape))
+    return put_off(result_of(context, conversion(kind), operands, shape))
