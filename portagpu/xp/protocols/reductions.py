@@ -103,7 +103,7 @@ def _nanmean(
         return functions.mean(x, axis, dtype, out, keepdims=keepdims, where=where)
     total = functions.reduce(np.add, _replaced(x, 0), axis, dtype, keepdims=keepdims, where=where)
     there = apply(np.logical_not, apply(np.isnan, x))
-    there = there if where is True else apply(np.logical_and, there, where)
+    there = there if where is True else apply(np.logical_and, there, functions.mask_in(where))
     count = functions.count_nonzero(there, axis, keepdims=keepdims)
     found = apply(np.divide, total, functions.converted(count, total.dtype))
     return functions.finished(found, x, (), keepdims=False, out=out)
