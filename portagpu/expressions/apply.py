@@ -8,7 +8,7 @@ from weakref import ref
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, DTypeError, OutOfMemoryError, ShapeError
 from portagpu.expressions.applied import PYTHON, Applied, as_operand, key_of, known, remember, typed
 from portagpu.expressions.evaluation import evaluate, evaluate_again
 from portagpu.expressions.node import MOST_WEIGHT, Node
@@ -283,16 +283,27 @@ class PutOff:
         context, stream = node.context, node.stream
         unsettled = context.unsettled
         with unsettled.lock:
-            if node.result is None and not evaluate_again(node):
-                with unsettled:
-                    evaluate(node)
+            if node.result is None:
+                node.check()
+                try:
+                    if not evaluate_again(node):
+                        with unsettled:
+                            evaluate(node)
+                except OutOfMemoryError:  # may be tried again, until what it reads is written
+                    raise
+                except Exception as error:
+                    node.fail(error)
+                    raise
         current = current_stream(context)
         if stream is not None and stream is not current:
             current.follow(stream)
 
     @staticmethod
     def evaluate_all(arrays: Sequence[DeviceNDArray]) -> None:
-        """Launch the kernels of several arrays' expressions, those of small ones together."""
+        """Launch the kernels of several arrays' expressions, those of small ones together.
+
+        One that fails raises its error when it is read, and nothing here.
+        """
         evaluate_all([put.node for array in arrays if isinstance(put := array.deferred, PutOff)])
 
 

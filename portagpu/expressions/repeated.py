@@ -68,6 +68,8 @@ class Parts:
 
     def add(self, node: Node) -> bool:
         """Add a node and what it is applied to; False where the launch is not kept."""
+        if node.failure is not None:
+            node.check()
         if node.strides is not None:
             self.key += (_STRIDES, node.strides)
         if node.shifts is not None:

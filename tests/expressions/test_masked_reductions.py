@@ -73,7 +73,7 @@ def test_masks_that_are_larger(device, function, options):
     """A mask that broadcasts the operand is a mistake, as in NumPy."""
     x = np.arange(6.0)
     for mask in (np.ones((2, 6), bool), np.ones((33, 1), bool)):
-        with pytest.raises(ValueError):  # noqa: PT011 - its words depend on axes
+        with pytest.raises(ValueError):
             getattr(np, function)(x, axis=-1, where=mask, **options)
         with pytest.raises(PortaGPUError, match="where=") as raised:
             getattr(np, function)(cuda.to_device(x), axis=-1, where=cuda.to_device(mask), **options)
