@@ -8,7 +8,7 @@ from weakref import ref
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, DTypeError, OutOfMemoryError, ShapeError
+from portagpu.errors import ArgumentTypeError, DTypeError, NumberRangeError, OutOfMemoryError, ShapeError
 from portagpu.expressions.applied import PYTHON, Applied, as_operand, key_of, known, remember, typed
 from portagpu.expressions.evaluation import evaluate, evaluate_again
 from portagpu.expressions.node import MOST_WEIGHT, Node
@@ -134,9 +134,9 @@ def compared_beyond(ufunc: np.ufunc, operands: tuple[Any, ...], function: Operat
     return np.bool_((ufunc in (np.less, np.less_equal)) == is_above)
 
 
-def beyond(ufunc: np.ufunc, function: Operation, error: OverflowError) -> DTypeError:
+def beyond(ufunc: np.ufunc, function: Operation, error: OverflowError) -> NumberRangeError:
     """The error for a Python integer that a dtype cannot hold."""
-    return DTypeError(
+    return NumberRangeError(
         f"numpy.{ufunc.__name__} in {function.inputs[0]}: {error}", hint="convert the array with x.astype(...)"
     )
 

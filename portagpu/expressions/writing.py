@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import DTypeError, ShapeError
+from portagpu.errors import DTypeError, NumberRangeError, ShapeError
 from portagpu.expressions.applied import Applied, as_operand, keep
 from portagpu.expressions.apply import convert, put_off, result_of, taken
 from portagpu.expressions.evaluation import evaluate
@@ -59,7 +59,12 @@ def _example(kind: Any, value: Any) -> Any:
 
 
 def _of(value: Any, dtype: np.dtype[Any]) -> Any:
-    return as_operand(number_of(value, dtype)) if isinstance(value, int | float | complex) else value
+    """An operand as it is chosen: Python's numbers are cast to the dtype, as `numpy.where` does, and wrap."""
+    if not isinstance(value, int | float | complex):
+        return value
+    if type(value) is int and dtype.kind in "iu" and -(2**63) <= value < 2**64:
+        return np.asarray(value).astype(dtype)[()]
+    return as_operand(number_of(value, dtype))
 
 
 def part(x: DeviceNDArray, name: str, dtype: np.dtype[Any]) -> DeviceNDArray:
@@ -139,12 +144,12 @@ def rolled(x: DeviceNDArray, shifts: tuple[int, ...]) -> DeviceNDArray | None:
 
 
 def number_of(value: Any, dtype: np.dtype[Any]) -> Any:
-    """A number as a NumPy scalar of a dtype. Raises `DTypeError` for one that the dtype cannot hold."""
+    """A number as a NumPy scalar of a dtype. Raises `DTypeError`, `NumberRangeError` where the dtype cannot hold it."""
     if type(value) in _EASY and dtype.kind in _EASY[type(value)]:
         try:
             return dtype.type(value)
         except OverflowError as error:
-            raise DTypeError(f"cannot assign this {type(value).__name__} to {dtype}: {error}") from error
+            raise NumberRangeError(f"cannot assign this {type(value).__name__} to {dtype}: {error}") from error
     return assignable(value, dtype, ())[()]
 
 

@@ -248,7 +248,19 @@ def _copyto(dst: DeviceNDArray, src: Any, casting: Any = "same_kind", where: Any
     source = src if is_number(src) or isinstance(src, DeviceNDArray) else array_of(src, dst.context)
     if isinstance(source, DeviceNDArray) and not np.can_cast(source.dtype, dst.dtype, casting):
         raise DTypeError(f"{source.dtype} does not become {dst.dtype} with casting={casting!r}")
+    if is_number(source):
+        _check_number(source, dst.dtype, casting)
     assign(dst, source, where=None if where is True else array_of(where, dst.context))
+
+
+def _check_number(number: Any, dtype: np.dtype[Any], casting: Any) -> None:
+    """Raise `DTypeError` where NumPy does not cast a number so."""
+    try:
+        np.copyto(np.empty((), dtype), number, casting)
+    except TypeError as error:
+        raise DTypeError(f"{type(number).__name__} does not become {dtype} with casting={casting!r}") from error
+    except (OverflowError, ValueError):
+        pass  # the assignment says it
 
 
 register("copyto", _copyto, _words("casting where"))
