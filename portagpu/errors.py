@@ -52,6 +52,8 @@
     │   └── ShapeTypeError               a shape, or axes, that are not integers           (also TypeError)
     ├── ZeroWeightsError               the weights of an average sum to 0      (also ZeroDivisionError)
     ├── DTypeError                     a dtype that the operation does not take            (also TypeError)
+    │   ├── NumberRangeError             a number that the dtype cannot hold                (also OverflowError)
+    │   └── NoNumberError                NaN or text for a dtype that has none              (also ValueError)
     ├── FactorisationError             a matrix has no such factors, or no inverse  (also numpy.linalg.LinAlgError)
     │   ├── NotPositiveDefiniteError     a leading minor is not positive definite
     │   └── SingularMatrixError          a pivot is exactly zero
@@ -438,6 +440,14 @@ class ZeroWeightsError(PortaGPUError, ZeroDivisionError):
 
 class DTypeError(PortaGPUError, TypeError):
     """A dtype that the operation does not take."""
+
+
+class NumberRangeError(DTypeError, OverflowError):
+    """A number of Python's that a dtype cannot hold, such as 300 for uint8."""
+
+
+class NoNumberError(DTypeError, ValueError):
+    """A value that is no number of a dtype: NaN for an integer, or text."""
 
 
 class FactorisationError(PortaGPUError, np.linalg.LinAlgError):

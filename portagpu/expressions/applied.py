@@ -40,14 +40,22 @@ class Applied:
     """A function of elements with operands that are alike, and perhaps with an array alike that it is written to.
 
     ``dtypes``: that it computes in, where some of the operands are numbers. ``facts``: of the arrays that it gives,
-    once there was one. ``launches``: by `alike`.
+    once there was one. ``launches``: by `alike`. ``strides``: of the result, None for C order.
     """
 
-    __slots__ = ("context", "dtypes", "facts", "launches", "operation", "shape")
+    __slots__ = ("context", "dtypes", "facts", "launches", "operation", "shape", "strides")
 
-    def __init__(self, context: Context, operation: Operation, shape: tuple[int, ...], has_numbers: bool) -> None:
+    def __init__(
+        self,
+        context: Context,
+        operation: Operation,
+        shape: tuple[int, ...],
+        has_numbers: bool,
+        strides: tuple[int, ...] | None = None,
+    ) -> None:
         self.context, self.operation, self.shape = context, operation, shape
         self.dtypes = operation.inputs if has_numbers else None
+        self.strides = strides
         self.facts: Facts | None = None
         self.launches: dict[int, Launch] = {}
 
@@ -94,15 +102,19 @@ def known(key: tuple[Any, ...], values: tuple[Any, ...]) -> Applied | None:
 
 
 def remember(
-    key: tuple[Any, ...], values: tuple[Any, ...], operation: Operation, shape: tuple[int, ...]
+    key: tuple[Any, ...],
+    values: tuple[Any, ...],
+    operation: Operation,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...] | None = None,
 ) -> Applied | None:
-    """Keep a function's operation and shape for values with the same ``key``, if that tells both."""
+    """Keep a function's operation, shape and strides for values with the same ``key``, if that tells all."""
     arrays = [x for x in values if type(x) is DeviceNDArray]
     if not arrays or None in key:
         return None
     if not all(type(x) in PYTHON or _is_plain(x) for x in values if type(x) is not DeviceNDArray):
         return None
-    return keep(key, Applied(arrays[0].context, operation, shape, len(arrays) < len(values)))
+    return keep(key, Applied(arrays[0].context, operation, shape, len(arrays) < len(values), strides))
 
 
 def keep(key: tuple[Any, ...], applied: Applied) -> Applied:

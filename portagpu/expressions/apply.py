@@ -8,7 +8,7 @@ from weakref import ref
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, DTypeError, NumberRangeError, OutOfMemoryError, ShapeError
 from portagpu.expressions.applied import PYTHON, Applied, as_operand, key_of, known, remember, typed
 from portagpu.expressions.evaluation import evaluate, evaluate_again
 from portagpu.expressions.node import MOST_WEIGHT, Node
@@ -21,6 +21,8 @@ from portagpu.runtime.arrays.checks import check_writable
 from portagpu.runtime.arrays.creation import operand_array, to_device
 from portagpu.runtime.arrays.factory import with_facts
 from portagpu.runtime.arrays.facts import facts_for
+from portagpu.runtime.arrays.layout import strides_in_order_k, strides_like
+from portagpu.runtime.arrays.layout import strides_of as contiguous_strides
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream
@@ -52,8 +54,9 @@ def apply(ufunc: np.ufunc, *values: Any) -> DeviceNDArray:
         if truth is None:
             raise beyond(ufunc, function, error) from None
         return put_off(Node(context, conversion(function.dtype), (as_operand(truth),), shape))
-    remember(key, values, function, shape)
-    return put_off(Node(context, function, operands, shape))
+    strides = strides_of(operands, shape, function.dtype)
+    remember(key, values, function, shape, strides)
+    return put_off(Node(context, function, operands, shape, strides=strides))
 
 
 def _node(applied: Applied, values: tuple[Any, ...]) -> Node:
@@ -64,7 +67,22 @@ def _node(applied: Applied, values: tuple[Any, ...]) -> Node:
     else:
         return Node(applied.context, applied.operation, values, applied.shape, None, applied)
     operands = tuple(_operand(x, applied.context) if type(x) is DeviceNDArray else x for x in values)
-    return Node(applied.context, applied.operation, operands, applied.shape)
+    return Node(applied.context, applied.operation, operands, applied.shape, strides=applied.strides)
+
+
+def strides_of(operands: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...] | None:
+    """Strides of a result in order K of operands as `taken` gives them; None for C order."""
+    for x in operands:
+        if x.strides is not None if type(x) is Node else isinstance(x, DeviceNDArray) and x.layout != "C":
+            break
+    else:
+        return None
+    lies = tuple(_lies(x) for x in operands if isinstance(x, DeviceNDArray | Node))
+    return strides_in_order_k(shape, lies, dtype.itemsize)
+
+
+def _lies(x: DeviceNDArray | Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return x.shape, contiguous_strides(x.shape, x.dtype, "C") if x.strides is None else x.strides
 
 
 def _operand(x: DeviceNDArray, context: Context) -> DeviceNDArray | Node:
@@ -90,7 +108,12 @@ def apply_all(
         operands = typed(operands, functions[0].inputs)
     except OverflowError as error:
         raise beyond(ufunc, functions[0], error) from None
-    return tuple(put_off(Node(context, function, operands, shape)) for function in functions)
+    return tuple(put_off(result_of(context, function, operands, shape)) for function in functions)
+
+
+def result_of(context: Context, function: Operation, operands: tuple[Any, ...], shape: tuple[int, ...]) -> Node:
+    """The node of a function whose result is in order K."""
+    return Node(context, function, operands, shape, strides=strides_of(operands, shape, function.dtype))
 
 
 _COMPARED = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
@@ -111,9 +134,9 @@ def compared_beyond(ufunc: np.ufunc, operands: tuple[Any, ...], function: Operat
     return np.bool_((ufunc in (np.less, np.less_equal)) == is_above)
 
 
-def beyond(ufunc: np.ufunc, function: Operation, error: OverflowError) -> DTypeError:
+def beyond(ufunc: np.ufunc, function: Operation, error: OverflowError) -> NumberRangeError:
     """The error for a Python integer that a dtype cannot hold."""
-    return DTypeError(
+    return NumberRangeError(
         f"numpy.{ufunc.__name__} in {function.inputs[0]}: {error}", hint="convert the array with x.astype(...)"
     )
 
@@ -154,14 +177,18 @@ def apply_into(
 
 
 def convert(x: DeviceNDArray, dtype: np.dtype[Any]) -> DeviceNDArray:
-    """An array's elements as another dtype: of complex numbers that become real the real part, as NumPy's."""
+    """An array's elements as another dtype: of complex numbers that become real the real part, as NumPy's.
+
+    In the order of the array's axes, as `numpy.empty_like` has it.
+    """
     operands, _, shape, context = taken((x,))
     if x.dtype.kind == "c" and dtype.kind == "b":
         return apply(np.not_equal, x, 0)
     if x.dtype.kind == "c" and dtype.kind != "c":
         real = operation(".real", (x.dtype,), np.empty(0, x.dtype).real.dtype)
         operands = (Node(context, real, operands, shape),)
-    return put_off(Node(context, conversion(dtype), operands, shape))
+    strides = None if x.layout == "C" else strides_like(shape, x.strides, x.itemsize, dtype.itemsize)
+    return put_off(Node(context, conversion(dtype), operands, shape, strides=strides))
 
 
 def store(node: Node, out: DeviceNDArray, casting: Any = "same_kind") -> None:
@@ -256,16 +283,27 @@ class PutOff:
         context, stream = node.context, node.stream
         unsettled = context.unsettled
         with unsettled.lock:
-            if node.result is None and not evaluate_again(node):
-                with unsettled:
-                    evaluate(node)
+            if node.result is None:
+                node.check()
+                try:
+                    if not evaluate_again(node):
+                        with unsettled:
+                            evaluate(node)
+                except OutOfMemoryError:  # may be tried again, until what it reads is written
+                    raise
+                except Exception as error:
+                    node.fail(error)
+                    raise
         current = current_stream(context)
         if stream is not None and stream is not current:
             current.follow(stream)
 
     @staticmethod
     def evaluate_all(arrays: Sequence[DeviceNDArray]) -> None:
-        """Launch the kernels of several arrays' expressions, those of small ones together."""
+        """Launch the kernels of several arrays' expressions, those of small ones together.
+
+        One that fails raises its error when it is read, and nothing here.
+        """
         evaluate_all([put.node for array in arrays if isinstance(put := array.deferred, PutOff)])
 
 
@@ -274,7 +312,7 @@ def put_off(node: Node) -> DeviceNDArray:
     context, applied = node.context, node.applied
     facts = None if applied is None else applied.facts
     if facts is None:
-        facts = facts_for(DeviceNDArray, context, node.shape, node.operation.dtype)
+        facts = facts_for(DeviceNDArray, context, node.shape, node.operation.dtype, node.strides)
         if applied is not None:
             applied.facts = facts
     made = with_facts(facts)

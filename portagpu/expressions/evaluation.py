@@ -80,7 +80,7 @@ class Made:
         array = None if node.array is None else node.array()
         self._deferred = None if array is None else array.deferred
         if array is None:
-            array = device_array(node.shape, node.dtype, context=node.context)
+            array = device_array(node.shape, node.dtype, node.strides, context=node.context)
         else:
             context = node.context
             array._buffer = context.allocate(array.size * array.itemsize)
@@ -104,7 +104,7 @@ def _run(
     shape, size = target._shape, target.size
     key: list[Any] = [size]
     arrays: Sequence[DeviceNDArray] = program.arrays
-    is_flat = target.layout == "C" and not any(program.shifts)
+    is_flat = all(array.layout == "C" for array in targets) and not any(program.shifts)
     for array in arrays:
         if array.size == 1 and size > 1:
             key.append(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 from weakref import ref
@@ -24,7 +25,8 @@ class Node:
     are computed. ``was_reduced``: by a kernel that did not store it. ``stream``: that of the array, which was current
     where it was written. ``shifts``: the elements of the operand, an array, moved along a ring: for each axis the place
     of the element that comes first. ``applied``: where the operands are arrays and numbers, perhaps how the
-    function was applied to others like them.
+    function was applied to others like them. ``strides``: of the result in order K, None for C order.
+    ``failure``: the error that the node and all that read it raise from now on.
     """
 
     __slots__ = (
@@ -32,12 +34,14 @@ class Node:
         "applied",
         "array",
         "context",
+        "failure",
         "operands",
         "operation",
         "result",
         "shape",
         "shifts",
         "stream",
+        "strides",
         "was_reduced",
         "weight",
     )
@@ -50,14 +54,17 @@ class Node:
         shape: tuple[int, ...],
         shifts: tuple[int, ...] | None = None,
         applied: Applied | None = None,
+        strides: tuple[int, ...] | None = None,
     ) -> None:
         self.context, self.operation, self.operands, self.shape = context, operation, operands, shape
         self.array: ref[DeviceNDArray] | None = None
         self.result: DeviceNDArray | None = None
+        self.failure: Exception | None = None
         self.shifts = shifts
         self.stream: Stream | None = None
         self.was_reduced = False
         self.applied = applied
+        self.strides = strides if applied is None else applied.strides
         weight: int = 1 + len(operands)
         if applied is None:
             if shifts is not None:
@@ -78,7 +85,28 @@ class Node:
         """Number of elements."""
         return math.prod(self.shape)
 
+    def fail(self, error: Exception) -> None:
+        """Keep the first error of the node, without the frames and arrays that its traceback holds."""
+        if self.failure is None and self.result is None:
+            self.failure = _without_traceback(error)
+
+    def check(self) -> None:
+        """Raise the node's error, if it has failed: operands may have been written since."""
+        if self.failure is not None:
+            raise _without_traceback(self.failure)
+
     @property
     def is_wanted(self) -> bool:
         """Whether the program still has the array."""
         return self.array is not None and self.array() is not None
+
+
+def _without_traceback(error: Exception) -> Exception:
+    """A copy of an error: each thread that raises it adds its own frames."""
+    try:
+        copied = copy.copy(error)
+        if str(copied) == str(error):
+            return copied
+    except Exception:
+        pass
+    return error.with_traceback(None)

@@ -41,8 +41,11 @@ class Program:
     def _visit(self, value: Any) -> int:
         """Take a value apart; its register, which is that of a step where it is a thousand or more."""
         kind = type(value)
-        if kind is Node and value.result is not None:
-            value, kind = value.result, DeviceNDArray
+        if kind is Node:
+            if value.result is not None:
+                value, kind = value.result, DeviceNDArray
+            elif value.failure is not None:
+                value.check()
         found = self._places.get(id(value))
         if found is not None:
             return found

@@ -23,6 +23,7 @@ from portagpu.runtime.execution.current import current_stream
 
 _TARGET = "target"  # in a key, for the array that is written
 _STORED, _SEEN = "stored", "seen"  # for a node that is stored on the way, and where it occurs again
+_STRIDES = "strides"  # before those of a node that is not in C order
 _ROLLED = "rolled"  # before an array that is
 
 
@@ -67,6 +68,10 @@ class Parts:
 
     def add(self, node: Node) -> bool:
         """Add a node and what it is applied to; False where the launch is not kept."""
+        if node.failure is not None:
+            node.check()
+        if node.strides is not None:
+            self.key += (_STRIDES, node.strides)
         if node.shifts is not None:
             return self._add_rolled(node)
         key = self.key

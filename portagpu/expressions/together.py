@@ -7,6 +7,7 @@ updated alike, are bound by launches when each has its own (horizontal fusion).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from portagpu.dispatch.ready import ReadyLaunch, remember
@@ -23,28 +24,42 @@ _SMALL = 1 << 16  # elements of one that is bound by its launch
 
 
 def evaluate_all(nodes: Sequence[Node]) -> None:
-    """Compute the elements of nodes of one context, those that are small and alike together."""
+    """Compute the elements of nodes of one context, those that are small and alike together.
+
+    Nodes that fail keep their errors for those who read them: the caller, who may write what they read, goes on.
+    """
     alike: dict[tuple[Any, ...], list[tuple[Node, Program]]] = {}
     if len(nodes) >= _LEAST:
         for node in nodes:
-            program = Program(node)
-            key = None if node.result is not None else _key_of(node, program)
+            if node.result is not None or node.failure is not None:
+                continue
+            try:
+                program = Program(node)
+            except Exception as error:
+                node.fail(error)
+                continue
+            key = _key_of(node, program)
             if key is not None:
                 alike.setdefault(key, []).append((node, program))
     for key, group in alike.items():
         for first in range(0, len(group) - _LEAST + 1, _MOST):
             some = group[first : first + _MOST]
             if len(some) >= _LEAST:
-                _run(key, some)
+                with suppress(Exception):  # each alone then
+                    _run(key, some)
     for node in nodes:
-        if node.result is None and not evaluate_again(node):
-            evaluate(node)
+        if node.result is None and node.failure is None:
+            try:
+                if not evaluate_again(node):
+                    evaluate(node)
+            except Exception as error:
+                node.fail(error)
 
 
 def _key_of(node: Node, program: Program) -> tuple[Any, ...] | None:
     """What expressions have in common that one kernel can compute; None for one that is better off alone."""
     size = node.size
-    if not 0 < size <= _SMALL or program.smaller is not None:
+    if not 0 < size <= _SMALL or program.smaller is not None or node.strides is not None:
         return None
     if any(inner is not node and inner.is_wanted for inner in program.nodes):
         return None

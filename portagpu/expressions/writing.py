@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import DTypeError, ShapeError
+from portagpu.errors import DTypeError, NumberRangeError, ShapeError
 from portagpu.expressions.applied import Applied, as_operand, keep
-from portagpu.expressions.apply import convert, put_off, taken
+from portagpu.expressions.apply import convert, put_off, result_of, taken
 from portagpu.expressions.evaluation import evaluate
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion, operation
@@ -17,6 +17,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import assignable, check_writable, host_array
 from portagpu.runtime.arrays.copies import copy_strided
 from portagpu.runtime.arrays.creation import operand_array, to_device
+from portagpu.runtime.arrays.layout import strides_like
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.current import current_stream
 
@@ -27,12 +28,21 @@ NUMBERS = "biufc"
 _NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 
 
-def filled(shape: tuple[int, ...], number: Any, dtype: np.dtype[Any], context: Context) -> DeviceNDArray:
-    """An array of one number, which is put off: expressions that take it need no memory for it."""
-    key = filled, shape, dtype
+def filled(
+    shape: tuple[int, ...],
+    number: Any,
+    dtype: np.dtype[Any],
+    context: Context,
+    strides: tuple[int, ...] | None = None,
+) -> DeviceNDArray:
+    """An array of one number, which is put off: expressions that take it need no memory for it.
+
+    ``strides``: of an array without gaps that is not in C order.
+    """
+    key = filled, shape, dtype, strides
     applied: Applied | None = context.applied.get(key)
     if applied is None:
-        applied = keep(key, Applied(context, conversion(dtype), shape, True))
+        applied = keep(key, Applied(context, conversion(dtype), shape, True, strides))
     return put_off(Node(context, applied.operation, (as_operand(number_of(number, dtype)),), shape, None, applied))
 
 
@@ -41,7 +51,7 @@ def chosen(condition: Any, x: Any, y: Any) -> DeviceNDArray:
     operands, kinds, shape, context = taken((condition, x, y))
     dtype = np.result_type(*(_example(kind, value) for kind, value in zip(kinds[1:], (x, y), strict=True)))
     operands = tuple(_of(value, kind) for value, kind in zip(operands, (_TRUTH, dtype, dtype), strict=True))
-    return put_off(Node(context, operation("where", (_TRUTH, dtype, dtype), dtype), operands, shape))
+    return put_off(result_of(context, operation("where", (_TRUTH, dtype, dtype), dtype), operands, shape))
 
 
 def _example(kind: Any, value: Any) -> Any:
@@ -49,13 +59,18 @@ def _example(kind: Any, value: Any) -> Any:
 
 
 def _of(value: Any, dtype: np.dtype[Any]) -> Any:
-    return as_operand(number_of(value, dtype)) if isinstance(value, int | float | complex) else value
+    """An operand as it is chosen: Python's numbers are cast to the dtype, as `numpy.where` does, and wrap."""
+    if not isinstance(value, int | float | complex):
+        return value
+    if type(value) is int and dtype.kind in "iu" and -(2**63) <= value < 2**64:
+        return np.asarray(value).astype(dtype)[()]
+    return as_operand(number_of(value, dtype))
 
 
 def part(x: DeviceNDArray, name: str, dtype: np.dtype[Any]) -> DeviceNDArray:
     """An attribute of each element: ".real" or ".imag"."""
     operands, kinds, shape, context = taken((x,))
-    return put_off(Node(context, operation(name, (kinds[0],), dtype), operands, shape))
+    return put_off(result_of(context, operation(name, (kinds[0],), dtype), operands, shape))
 
 
 def assign(target: DeviceNDArray, value: Any, where: DeviceNDArray | None = None) -> None:
@@ -124,16 +139,17 @@ def rolled(x: DeviceNDArray, shifts: tuple[int, ...]) -> DeviceNDArray | None:
     source.buffer  # noqa: B018 - its elements are read more than once
     if source.align:
         return None
-    return put_off(Node(x.context, conversion(x.dtype), (source,), x.shape, first))
+    strides = None if x.layout == "C" else strides_like(x.shape, x.strides, x.itemsize)
+    return put_off(Node(x.context, conversion(x.dtype), (source,), x.shape, first, strides=strides))
 
 
 def number_of(value: Any, dtype: np.dtype[Any]) -> Any:
-    """A number as a NumPy scalar of a dtype. Raises `DTypeError` for one that the dtype cannot hold."""
+    """A number as a NumPy scalar of a dtype. Raises `DTypeError`, `NumberRangeError` where the dtype cannot hold it."""
     if type(value) in _EASY and dtype.kind in _EASY[type(value)]:
         try:
             return dtype.type(value)
         except OverflowError as error:
-            raise DTypeError(f"cannot assign this {type(value).__name__} to {dtype}: {error}") from error
+            raise NumberRangeError(f"cannot assign this {type(value).__name__} to {dtype}: {error}") from error
     return assignable(value, dtype, ())[()]
 
 

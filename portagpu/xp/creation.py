@@ -16,7 +16,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.checks import assignable, host_array
 from portagpu.runtime.arrays.creation import from_dlpack as _from_dlpack
 from portagpu.runtime.arrays.creation import operand_array, to_device
-from portagpu.runtime.arrays.layout import checked_dtype, checked_shape
+from portagpu.runtime.arrays.layout import checked_dtype, checked_shape, strides_as
 from portagpu.runtime.execution.context import Context
 from portagpu.ufuncs.operands import array_of, arrays_of
 from portagpu.xp.devices import context_on
@@ -182,7 +182,8 @@ def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> DeviceNDA
     """An uninitialised array of the shape and dtype of another."""
     like = array_of(x)
     there = like.context if device is None else context_on(device)
-    return device_array(like.shape, like.dtype if dtype is None else dtype, context=there)
+    kind = like.dtype if dtype is None else checked_dtype(dtype)
+    return device_array(like.shape, kind, strides_as(like, kind), context=there)
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
@@ -201,7 +202,8 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
     """An array of one number, of the shape and dtype of another."""
     like = array_of(x)
     there = like.context if device is None else context_on(device)
-    return filled(like.shape, _number(fill_value), like.dtype if dtype is None else checked_dtype(dtype), there)
+    kind = like.dtype if dtype is None else checked_dtype(dtype)
+    return filled(like.shape, _number(fill_value), kind, there, strides_as(like, kind))
 
 
 def _number(value: Any) -> Any:

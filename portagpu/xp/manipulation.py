@@ -16,7 +16,7 @@ from portagpu.primitives.gathers.joining import MOST_ELEMENTS, MOST_PARTS, fits,
 from portagpu.primitives.selections.repeats import numbers_of_repeats
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
-from portagpu.runtime.arrays.layout import checked_shape
+from portagpu.runtime.arrays.layout import checked_shape, inverse, memory_order, strides_like, strides_of_joined
 from portagpu.runtime.arrays.numpy_dispatch import call
 from portagpu.ufuncs import operands
 from portagpu.ufuncs.operands import array_of, arrays_of
@@ -73,9 +73,24 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> DeviceNDArray:
     for x in parts:
         if x.ndim != first.ndim or (*x.shape[:at], *x.shape[at + 1 :]) != rest:
             raise ShapeError(f"arrays of shapes {first.shape} and {x.shape} cannot be joined along axis {at}")
+    order = _order_of(parts, at)
+    if order is not None:
+        parts, at = [x.transpose(order) for x in parts], order.index(at)
     if _are_few(parts):
-        return repeated((concat, at), parts, lambda: _concatenated(parts, at))
-    return _concatenated(parts, at)
+        found = repeated((concat, at), parts, lambda: _concatenated(parts, at))
+    else:
+        found = _concatenated(parts, at)
+    return found if order is None else found.transpose(inverse(order))
+
+
+def _order_of(parts: Sequence[DeviceNDArray], axis: int) -> tuple[int, ...] | None:
+    """The order of the axes of arrays that are joined, that of the longest steps first; None for C order."""
+    if all(x.layout == "C" for x in parts):
+        return None
+    shape = list(parts[0].shape)
+    shape[axis] = max(2, sum(x.shape[axis] for x in parts))
+    strides = strides_of_joined(tuple(shape), tuple((x.shape, x.strides) for x in parts), 1)
+    return None if strides is None else memory_order(tuple(shape), strides, 1)
 
 
 def _are_few(parts: Sequence[DeviceNDArray]) -> bool:
@@ -105,6 +120,8 @@ def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> DeviceNDArray:
     if any(x.shape != shape for x in parts):
         raise ShapeError("arrays that are stacked have one shape", hint="use concat")
     at = normal_axis(axis, len(shape) + 1)
+    if any(x.layout != "C" for x in parts):
+        return concat([x._view((*(slice(None),) * at, None, Ellipsis)) for x in parts], axis=at)
     if _are_few(parts):
         return repeated((stack, at), parts, lambda: _stacked(parts, at))
     return _stacked(parts, at)
@@ -196,7 +213,7 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> DeviceNDArray:
     moved = rolled(x, tuple(total))
     if moved is not None:
         return moved
-    out = device_array(x.shape, x.dtype, context=x.context)
+    out = device_array(x.shape, x.dtype, strides_like(x.shape, x.strides, x.itemsize), context=x.context)
     for target, source in _rolled(x.shape, total):
         place(out._view((*target, Ellipsis)), x._view((*source, Ellipsis)))
     return out

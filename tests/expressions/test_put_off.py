@@ -260,21 +260,3 @@ def test_squares(device, dtype, exponent):
         x = cuda.to_device(host)
         x **= exponent
         assert np.allclose(x.copy_to_host(), expected)
-
-
-def test_what_had_no_memory_stays_put_off(array, monkeypatch):
-    """Nothing overtakes it: what it reads is not written before."""
-    context = cuda.current_context()
-    result, other = array * 2, array + 1
-    with monkeypatch.context() as patched:
-
-        def allocate(nbytes):
-            raise errors.OutOfMemoryError("no memory is left")
-
-        patched.setattr(type(context), "allocate", lambda self, nbytes: allocate(nbytes))
-        for _ in range(2):
-            with pytest.raises(errors.OutOfMemoryError):
-                array[...] = 0
-    array[...] = 0
-    np.testing.assert_array_equal(result.copy_to_host(), HOST * 2)
-    np.testing.assert_array_equal(other.copy_to_host(), HOST + 1)

@@ -13,6 +13,7 @@ from portagpu.expressions.reductions.functions import axis_in, finished, is_let_
 from portagpu.primitives.scans.operators import operator_of
 from portagpu.primitives.scans.scanning import scan
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.layout import inverse, order_k
 from portagpu.ufuncs.operands import array_of, arrays_of
 
 
@@ -32,6 +33,10 @@ def accumulate(
     if axis is None or is_let_pass(axis, x.ndim):
         x, axis = flat(x), 0
     number = axis_in(axis, x.ndim)
+    order = order_k(x.shape, x.strides) if x.layout != "C" else None
+    if order is not None and not initial and out is None:
+        found = accumulate(ufunc, x.transpose(order), order.index(number), dtype)
+        return found.transpose(inverse(order))
     target = out[0] if isinstance(out, tuple) else out
     wanted = target.dtype if dtype is None and target is not None else dtype
     kind, output = kinds_of(ufunc, x.dtype, None if wanted is None else np.dtype(wanted))

@@ -37,9 +37,16 @@ class Axes(NamedTuple):
 
 
 def axes_of(
-    shape: Extents, reduced: frozenset[int], operands: Sequence[DeviceNDArray], *, in_order: bool = False
+    shape: Extents,
+    reduced: frozenset[int],
+    operands: Sequence[DeviceNDArray],
+    target_order: Extents | None = None,
+    *,
+    in_order: bool = False,
 ) -> Axes:
-    """The axes of a reduction of operands that broadcast to a shape; the target has no gaps, in C order.
+    """The axes of a reduction of operands that broadcast to a shape; the target has no gaps.
+
+    ``target_order``: steps of the target in elements, None for those of C order.
 
     With ``in_order``, reduced elements are walked in C order, else in that of the largest operand's memory.
     """
@@ -55,9 +62,10 @@ def axes_of(
     for n in reversed(keeping):
         target.append(step)
         step *= shape[n]
+    written = tuple(reversed(target)) if target_order is None else target_order
     kept_shape = tuple(shape[n] for n in keeping)
     kept_steps = [tuple(s[n] for n in keeping) for s in steps]
-    kept, found = joined(kept_shape, [*kept_steps, tuple(reversed(target))])
+    kept, found = joined(kept_shape, [*kept_steps, written])
     *kept_found, target_steps = found
     reduced_shape = tuple(shape[n] for n in going)
     reduced_steps = [tuple(s[n] for n in going) for s in steps]

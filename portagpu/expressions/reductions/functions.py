@@ -11,11 +11,13 @@ import numpy as np
 
 from portagpu import dtypes
 from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, PortaGPUError, ShapeError, ShapeTypeError
-from portagpu.expressions.apply import apply, put_off, store, taken
+from portagpu.expressions.applied import as_operand
+from portagpu.expressions.apply import apply, put_off, result_of, store, strides_of, taken
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion, operation
-from portagpu.expressions.reductions.reducers import Reducer, is_reorderable, reducer_of
+from portagpu.expressions.reductions.reducers import SHORT, Reducer, is_reorderable, reducer_of
 from portagpu.expressions.reductions.reducing import key_of, reduced, reduced_again
+from portagpu.expressions.writing import number_of
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.ufuncs.operands import array_of
@@ -96,7 +98,7 @@ def reduce(
     else:
         found = reduced(x, reducer, gone, key=key)
         if initial is not None:
-            found = _joined(ufunc, reducer.output.type(initial), found, kind, reducer.output)
+            found = _joined(ufunc, number_of(initial, reducer.output), found, kind, reducer.output)
     if not keepdims and target is None:
         return found
     return finished(found, x, axes, keepdims=keepdims, out=target)
@@ -134,7 +136,7 @@ def _joined(
 ) -> DeviceNDArray:
     """An initial value with what was reduced."""
     (first, second), _, shape, context = taken((start, found))
-    return put_off(Node(context, operation(ufunc.__name__, (kind, kind), output), (first, second), shape))
+    return put_off(result_of(context, operation(ufunc.__name__, (kind, kind), output), (first, second), shape))
 
 
 @lru_cache(1024)
@@ -170,9 +172,16 @@ def _masked(reducer: Reducer, x: DeviceNDArray, where: Any, ufunc: np.ufunc, ini
     if reducer.identity is None:
         raise DTypeError(f"numpy.{ufunc.__name__}.reduce of device arrays takes no where=")
     kind = reducer.kind
-    (mask, value), _, shape, context = taken((where if not isinstance(where, bool) else np.bool_(where), x))
-    nothing = kind.type(reducer.identity)
-    return put_off(Node(context, operation("where", (_BOOL, kind, kind), kind), (mask, value, nothing), shape))
+    (mask, value), _, shape, context = taken((mask_in(where), x))
+    if shape != x.shape:
+        raise ShapeError(f"where= of shape {np.shape(where)} is larger than the array of shape {x.shape}")
+    nothing = as_operand(kind.type(reducer.identity))
+    return put_off(result_of(context, operation("where", (_BOOL, kind, kind), kind), (mask, value, nothing), shape))
+
+
+def mask_in(where: Any) -> Any:
+    """A mask as an operand: Python's truth as one of NumPy's."""
+    return np.bool_(where) if isinstance(where, bool) else where
 
 
 def _nothing(
@@ -242,11 +251,14 @@ def mean(
     kind = np.dtype(dtype) if dtype is not None else x.dtype if x.dtype.kind not in "biu" else np.dtype(np.float64)
     axes = axes_in(axis, x.ndim)
     if where is not True:
-        total = reduce(np.add, x, axes, kind, keepdims=keepdims, where=where)
+        held = np.dtype(np.float32) if kind.name in SHORT else kind
+        total = reduce(np.add, x, axes, held, keepdims=keepdims, where=where)
+        where = mask_in(where)
         mask = taken((where, x))
         truth = put_off(Node(mask[3], conversion(_BOOL), mask[0][:1], array_of(where).shape))
         count = count_nonzero(truth.broadcast_to(mask[2]), axes, keepdims=keepdims)
-        return finished(apply(np.divide, total, count), x, (), keepdims=False, out=out)
+        average = apply(np.divide, total, converted(count, held)).astype(kind, copy=False)
+        return finished(average, x, (), keepdims=False, out=out)
     return finished(averaged(x, axes, kind, _count(x, axes)), x, axes, keepdims=keepdims, out=out)
 
 
@@ -292,6 +304,7 @@ def variance(
     else:
         node = Node(context, operation("square", (held,), held), (apart,), shape)
     divisor = max(_count(x, axes) - correction, 0)
+    node.strides = strides_of((value,), shape, node.dtype)
     found = averaged(put_off(node), axes, kind, divisor, root=root)
     return finished(found, x, axes, keepdims=keepdims, out=out)
 
@@ -300,4 +313,4 @@ def converted(x: DeviceNDArray, dtype: np.dtype[Any]) -> DeviceNDArray:
     """An array's elements as another dtype, as real numbers where that is complex."""
     kind = np.dtype(f"float{4 * dtype.itemsize}") if dtype.kind == "c" else dtype
     operands, _, shape, context = taken((x,))
-    return put_off(Node(context, conversion(kind), operands, shape))
+    return put_off(result_of(context, conversion(kind), operands, shape))

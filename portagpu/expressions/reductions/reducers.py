@@ -11,7 +11,8 @@ from portagpu import dtypes
 from portagpu.errors import DTypeError
 
 _SMALL = {"bool": "int32", "int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32"}
-_SHORT = ("float16", "bfloat16")
+SHORT = ("float16", "bfloat16")
+"""Dtypes whose numbers are held as float32."""
 _LOGICAL = {"logical_and": "x & y", "logical_or": "x | y", "logical_xor": "x ^ y"}
 _ARITHMETIC = {"add": "x + y", "multiply": "x * y"}
 _BITS = {"bitwise_and": "x & y", "bitwise_or": "x | y", "bitwise_xor": "x ^ y"}
@@ -83,11 +84,11 @@ def reducer_of(name: str, kind: np.dtype[Any], output: np.dtype[Any] | None = No
     """
     for dtype in (kind, output or kind):
         dtypes.from_numpy(dtype)
-    held = np.dtype(_SMALL.get(kind.name, "float32" if kind.name in _SHORT else kind))
+    held = np.dtype(_SMALL.get(kind.name, "float32" if kind.name in SHORT else kind))
     if name in _LOGICAL:
         held = np.dtype(np.int32)
     elif output is not None and output.kind in "iufc" and name not in PLACES and output.itemsize >= held.itemsize:
-        held = np.dtype("float32") if output.name in _SHORT else output
+        held = np.dtype("float32") if output.name in SHORT else output
     return Reducer(name, kind, held, kind if output is None else output, _identity(name, kind, held), mean)
 
 

@@ -12,8 +12,9 @@ from portagpu.expressions.reductions.reducers import Reducer
 from portagpu.expressions.reductions.stages import Again, Stage, stages_of
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.copies import streams_beside
-from portagpu.runtime.arrays.factory import made_of, new_array, view_with
-from portagpu.runtime.execution.context import Context
+from portagpu.runtime.arrays.factory import made_of, view_with
+from portagpu.runtime.arrays.facts import facts_for
+from portagpu.runtime.arrays.layout import without_axes
 from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream
 
@@ -67,7 +68,7 @@ def reduced(
         if key is not None and (again := reduced_again(source, key)) is not None:
             return again
     context, shape = source.context, source.shape
-    target = new_array(context, tuple(n for a, n in enumerate(shape) if a not in axes), reducer.output)
+    target = _target(source, reducer, axes)
     if target.size == 0:
         return target
     with context.unsettled:  # until then another thread may compute what is put off
@@ -79,7 +80,7 @@ def reduced(
             _run(found, parts.arrays, parts.numbers, target, current_stream(context))
             return target
         given = Source(source, stream)
-        kept, arrays, is_kept = _stages_for(given, reducer, axes, shape, context)
+        kept, arrays, is_kept = _stages_for(given, reducer, axes, shape, target)
         kept.trials -= 1
         is_kept = is_kept and kept.trials < 0
         if parts is not None and whole is not None and is_kept and given.is_of(parts):
@@ -97,6 +98,15 @@ def reduced(
     return target
 
 
+def _target(source: DeviceNDArray, reducer: Reducer, axes: frozenset[int]) -> DeviceNDArray:
+    """New memory for results, in order K; of places in C order, as NumPy's."""
+    shape, strides = source._shape, None
+    if source.layout != "C" and not reducer.has_places:
+        strides = without_axes(shape, source._strides, axes, (source.itemsize, reducer.output.itemsize))
+    kept = tuple(n for a, n in enumerate(shape) if a not in axes)
+    return made_of(facts_for(DeviceNDArray, source.context, kept, reducer.output, strides))
+
+
 def _run(
     stages: Sequence[Stage],
     arrays: Sequence[DeviceNDArray],
@@ -110,11 +120,11 @@ def _run(
 
 
 def _stages_for(
-    given: Source, reducer: Reducer, axes: frozenset[int], shape: tuple[int, ...], context: Context
+    given: Source, reducer: Reducer, axes: frozenset[int], shape: tuple[int, ...], target: DeviceNDArray
 ) -> tuple[_Kept, list[DeviceNDArray], bool]:
     """The kernels of a reduction, the arrays that the first reads, and whether others that lie alike have the same."""
-    arrays = given.arrays
-    key: list[Any] = [reducer, axes, shape, *given.key]
+    arrays, context = given.arrays, target.context
+    key: list[Any] = [reducer, axes, shape, target._strides, *given.key]
     known = True
     for array in arrays:
         key += array.layout_token, array._shape, array._strides, array.offset % _ALIGNED
@@ -123,7 +133,8 @@ def _stages_for(
     if kept is not None and kept.trials != 0:
         return kept, arrays, True
     operands = [_whole(array) for array in arrays]
-    first = axes_of(shape, axes, operands, in_order=reducer.has_places or reducer.identity is None)
+    order = None if target.layout == "C" else tuple(step // target.itemsize for step in target.strides)
+    first = axes_of(shape, axes, operands, order, in_order=reducer.has_places or reducer.identity is None)
     known = known and all(one is two for one, two in zip(arrays, operands, strict=True))
     count = first.lines * first.length
     is_trial = known and kept is None and count > _FEW and reducer.is_exact and not given.is_costly

@@ -79,6 +79,8 @@ class Stage:
         """What the launch of `run` is, where it writes results of one array's elements; else None."""
         if self._states or self._into is not None or self._element.numbers or self._ready is None:
             return None
+        if target.layout != "C":
+            return None
         (span,) = self._spans
         view = None if span is None else facts_of(flat_memory(source, *span, bools_as_bytes=True))
         return Again(self._ready, facts_of(target), view, tuple(self._numbers))
@@ -110,7 +112,8 @@ class Stage:
             for array, span in zip(operands, self._spans, strict=True)
         ]
         own = numbers if self._element.numbers else ()
-        args = (*made, *memories, *own, *self._numbers)
+        written = [array if array.layout == "C" else flat_memory(array, array.size, 0) for array in made]
+        args = (*written, *memories, *own, *self._numbers)
         if self._ready is None or not self._ready.again(stream, args):
             plan = self._plan
             places = len(operands) > len(self._element.arrays)

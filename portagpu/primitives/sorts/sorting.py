@@ -15,6 +15,7 @@ from portagpu.primitives.sorts.radix_request import Request
 from portagpu.primitives.sorts.radix_sort import sort_rows
 from portagpu.primitives.sorts.rows import BITS, Rows, checked_axis
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.layout import inverse, memory_order
 from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.operands import array_of
 
@@ -29,6 +30,10 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stream: Stream 
     """
     x = array_of(x)
     at = checked_axis(axis, x.ndim)
+    order = memory_order(x.shape, x.strides, x.itemsize) if x.layout != "C" else None
+    if order is not None:
+        found = sort(x.transpose(order), axis=order.index(at), descending=descending, stream=stream)
+        return found.transpose(inverse(order))
     if x.size <= _SMALL and stream == 0:
         return repeated((sort, at, bool(descending)), (x,), lambda: _sorted(x, at, descending, 0))
     return _sorted(x, at, descending, stream)

@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from portagpu.backends.registry import foreign
-from portagpu.errors import ArgumentTypeError, DTypeError, LaunchConfigError, PortaGPUError, ShapeError
+from portagpu.errors import (
+    ArgumentTypeError,
+    DTypeError,
+    LaunchConfigError,
+    NoNumberError,
+    NumberRangeError,
+    PortaGPUError,
+    ShapeError,
+)
 from portagpu.runtime.arrays.foreign import is_foreign, shared_view
 from portagpu.runtime.arrays.view import View
 from portagpu.runtime.execution.context import Context
@@ -63,19 +71,21 @@ def writable_view(value: Any) -> Any:
 def assignable(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """A host value as NumPy would assign it to an array of ``dtype`` and ``shape``.
 
-    Raises `ShapeError`, `DTypeError` for a value that the dtype cannot hold.
+    Raises `ShapeError`; `NumberRangeError`, `NoNumberError` or `DTypeError` for a value that the dtype cannot hold.
     """
     is_record = dtype.names is not None and isinstance(value, tuple | list)
     host = np.empty(0, dtype) if is_record else host_array(value)  # only the dtype says what tuples are records
-    if host.dtype.kind == "c" and dtype.kind != "c":
+    if host.dtype.kind == "c" and dtype.kind not in "cb":
         raise DTypeError(f"cannot assign {host.dtype} to {dtype}", hint="assign its .real or .imag")
     try:
         # Python's numbers must fit, as in NumPy; arrays are converted whatever they hold
         kept = value if isinstance(value, int | float | list | tuple) else host
         host = kept.astype(dtype, copy=False) if isinstance(kept, np.ndarray) else np.asarray(kept, dtype)
     except OverflowError as error:  # it says which number is out of which bounds
-        raise DTypeError(f"cannot assign this {type(value).__name__} to {dtype}: {error}") from error
-    except (TypeError, ValueError) as error:
+        raise NumberRangeError(f"cannot assign this {type(value).__name__} to {dtype}: {error}") from error
+    except ValueError as error:
+        raise NoNumberError(f"cannot assign this {type(value).__name__} to {dtype}: {error}") from error
+    except TypeError as error:
         raise DTypeError(f"cannot assign this {type(value).__name__} to {dtype}") from error
     try:
         return np.broadcast_to(host, shape)

@@ -65,10 +65,16 @@ def with_facts(kind: type, facts: Facts) -> Any:
     return made
 
 
-def facts_for(kind: type, context: Context, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Facts:
-    """What arrays of a shape and dtype in C order have in common. Raises `OutOfMemoryError`."""
+def facts_for(
+    kind: type, context: Context, shape: tuple[int, ...], dtype: np.dtype[Any], gapless: tuple[int, ...] | None = None
+) -> Facts:
+    """What arrays of a shape and dtype have in common, by default in C order. Raises `OutOfMemoryError`.
+
+    ``gapless``: strides of arrays without gaps in another order.
+    """
     known = context.array_facts
-    found: Facts | None = known.get((shape, dtype))
+    key = (shape, dtype) if gapless is None else (shape, dtype, gapless)
+    found: Facts | None = known.get(key)
     if found is None:
         strides, step = [], dtype.itemsize
         for extent in reversed(shape):
@@ -76,10 +82,10 @@ def facts_for(kind: type, context: Context, shape: tuple[int, ...], dtype: np.dt
             step *= max(extent, 1)
         if step >= 2**63:
             raise OutOfMemoryError(f"shape {shape} needs {step} bytes, more than can be addressed")
-        found = facts_of(kind(shape, dtype, tuple(reversed(strides)), None, context))
+        found = facts_of(kind(shape, dtype, gapless or tuple(reversed(strides)), None, context))
         if len(known) >= _MOST:
             known.clear()
-        known[shape, dtype] = found
+        known[key] = found
     return found
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -69,16 +70,134 @@ def strides_of(shape: tuple[int, ...], dtype: np.dtype[Any], order: str) -> tupl
     return tuple(reversed(strides)) if order == "C" else tuple(strides)
 
 
-def strides_like(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """Strides without gaps whose axes are in the order of other strides, as `numpy.empty_like` chooses them."""
+def strides_like(
+    shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int, wanted: int | None = None
+) -> tuple[int, ...]:
+    """Strides without gaps whose axes are in the order of other strides, as `numpy.empty_like` chooses them.
+
+    ``wanted``: bytes of an element, by default as many as ``itemsize``, of which the others are.
+    """
     axes: Sequence[int] = range(len(shape))
     if not is_contiguous(shape, strides, itemsize):  # then axes of length one may have any strides
         axes = sorted(axes, key=lambda a: (-abs(strides[a]), a))
-    result, step = [0] * len(shape), itemsize
+    result, step = [0] * len(shape), itemsize if wanted is None else wanted
     for axis in reversed(axes):
         result[axis] = step
         step *= max(shape[axis], 1)
     return tuple(result)
+
+
+def strides_as(x: Any, dtype: np.dtype[Any], order: str = "K", shape: Any = None) -> tuple[int, ...] | None:
+    """Strides of a new array like ``x``, a device array, in one of NumPy's orders; None for C order.
+
+    ``shape``: the new array's, where it has another.
+    """
+    if shape is not None and order in ("A", "K"):
+        order = "F" if x.layout == "F" and len(checked_shape(shape)) == x.ndim else "C"
+    extents = x.shape if shape is None else checked_shape(shape)
+    if order == "F" or (order == "A" and x.layout == "F"):
+        strides = strides_of(extents, dtype, "F")
+    elif order == "K" and x.layout != "C":
+        strides = strides_like(extents, x.strides, x.itemsize, dtype.itemsize)
+    else:
+        if order not in ("A", "K"):
+            check_order(order)
+        return None
+    return None if is_contiguous(extents, strides, dtype.itemsize) else strides
+
+
+def memory_order(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, ...] | None:
+    """Axes in the order of an array's memory, that of the longest steps first; None for C order."""
+    axes = tuple(sorted(range(len(shape)), key=lambda a: (-abs(strides[a]), a)))
+    if axes == tuple(range(len(shape))) or is_contiguous(shape, strides, itemsize):
+        return None
+    return axes
+
+
+def inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The permutation that undoes one of axes."""
+    return tuple(sorted(range(len(axes)), key=axes.__getitem__))
+
+
+def without_axes(
+    shape: tuple[int, ...], strides: tuple[int, ...], axes: Collection[int], itemsizes: tuple[int, int]
+) -> tuple[int, ...] | None:
+    """Strides in order K of what is left of an array where axes go; None for C order.
+
+    ``itemsizes``: bytes of an element of the array, and of the result.
+    """
+    own, wanted = itemsizes
+    whole = strides_in_order_k(shape, ((shape, strides),), own)
+    if whole is None:
+        return None
+    kept = [n for n in range(len(shape)) if n not in axes]
+    extents = tuple(shape[n] for n in kept)
+    found = strides_like(extents, tuple(whole[n] for n in kept), own, wanted)
+    return None if is_contiguous(extents, found, wanted) else found
+
+
+_Lies = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+
+
+@lru_cache(4096)
+def strides_in_order_k(shape: tuple[int, ...], operands: _Lies, itemsize: int) -> tuple[int, ...] | None:
+    """Strides without gaps of the result of operands in order K, as `numpy.nditer` allocates it; None for C order.
+
+    ``operands``: their shapes and strides, which broadcast to ``shape``.
+    """
+    steps = []
+    for own, strides in operands:
+        walked = (None if n == 1 or not s else abs(s) for n, s in zip(own, strides, strict=True))
+        steps.append((*(None for _ in range(len(shape) - len(own))), *walked))
+    order = _sorted_axes(range(len(shape)), [tuple(None if s is None else -s for s in own) for own in steps])
+    return _gapless(shape, order, itemsize)
+
+
+@lru_cache(4096)
+def strides_of_joined(shape: tuple[int, ...], operands: _Lies, itemsize: int) -> tuple[int, ...] | None:
+    """Strides of arrays joined along an axis, in the order of theirs, as `numpy.concatenate`'s; None for C order."""
+    steps = [tuple(None if n == 1 else abs(s) for n, s in zip(own, strides, strict=True)) for own, strides in operands]
+    order = _sorted_axes(range(len(shape) - 1, -1, -1), steps)
+    return _gapless(shape, order[::-1], itemsize)
+
+
+def _sorted_axes(axes: Sequence[int], steps: Sequence[tuple[int | None, ...]]) -> list[int]:
+    """Axes sorted by insertion, from the last one on: one goes before others that have a smaller key.
+
+    The first operand that has a key for both decides between two axes, and none may tie or disagree.
+    """
+    order: list[int] = []
+    for axis in reversed(axes):
+        at = len(order)
+        for n in reversed(range(len(order))):
+            pairs = [
+                (there, here)
+                for own in steps
+                if (there := own[order[n]]) is not None and (here := own[axis]) is not None
+            ]
+            if not pairs:
+                continue
+            if any(here <= there for there, here in pairs):
+                break
+            at = n
+        order.insert(at, axis)
+    return order
+
+
+def _gapless(shape: tuple[int, ...], order: Sequence[int], itemsize: int) -> tuple[int, ...] | None:
+    """Strides of axes in an order, the innermost first; None for C order."""
+    result, step = [0] * len(shape), itemsize
+    for axis in order:
+        result[axis] = step
+        step *= max(shape[axis], 1)
+    found = tuple(result)
+    return None if is_contiguous(shape, found, itemsize) else found
+
+
+def order_k(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Axes in the order in which `numpy.nditer` walks an array in order K, the innermost last; None for C order."""
+    found = strides_in_order_k(shape, ((shape, strides),), 1)
+    return None if found is None else memory_order(shape, found, 1)
 
 
 def checked_strides(shape: tuple[int, ...], strides: Any) -> tuple[int, ...]:

@@ -10,8 +10,6 @@ import weakref
 from types import TracebackType
 from typing import Any, Protocol
 
-from portagpu.errors import OutOfMemoryError
-
 
 class Deferred(Protocol):
     """How an array's elements come to be."""
@@ -51,8 +49,8 @@ class Unsettled:
         """Have all be computed, but perhaps one, which the caller is about to compute.
 
         ``stream``: what the caller is about to use; it waits for what is computed in others, since it may write what
-        is read there. Raises what the first that fails raises; it does so again when it is read. Where memory is short
-        the others stay put off, too, for what they read must not be written before.
+        is read there. Those that fail raise their errors when they are read, not here. Where this is interrupted, what
+        is not computed stays deferred, for what it reads must not be written before.
         """
         if not self.arrays or _thread.depth:
             return
@@ -69,7 +67,7 @@ class Unsettled:
                     if stream is not None:
                         for other in streams:
                             stream.follow(other)
-            except OutOfMemoryError:
+            except BaseException:
                 here = [(reference, reference()) for reference in arrays[:count]]
                 kept = [ref for ref, x in here if x is not None and x is not but and x.deferred is not None]
                 raise

@@ -113,7 +113,7 @@ def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> DeviceN
     new = np.empty(places.size, np.int64)
     new[order] = places[order] + np.arange(places.size)
     shape = (*x.shape[:at], extent + places.size, *x.shape[at + 1 :])
-    out = device_array(shape, x.dtype, context=x.context)
+    out = device_array(shape, x.dtype, order="F" if x.layout == "F" else "C", context=x.context)
     old = np.setdiff1d(np.arange(shape[at]), new, assume_unique=True)
     if not out.size:
         return out

@@ -14,6 +14,7 @@ from portagpu.expressions.writing import chosen, place
 from portagpu.primitives.gathers.gathering import Subscripts, gather, normal_axis
 from portagpu.primitives.sorts.searching import searchsorted
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.layout import strides_as
 from portagpu.runtime.arrays.numpy_dispatch import call, register
 from portagpu.xp import creation, indexing, manipulation
 from portagpu.xp.conversion import along, array_of, arrays_of, context_of_any
@@ -95,7 +96,7 @@ def _derivative(f: DeviceNDArray, at: int, step: Any, edge_order: int) -> Device
     def part(key: slice) -> DeviceNDArray:
         return f._view(along(at, key))
 
-    out = device_array(f.shape, f.dtype, context=f.context)
+    out = device_array(f.shape, f.dtype, strides_as(f, f.dtype), context=f.context)
     if count > 2:
         left, middle, right = part(slice(None, -2)), part(slice(1, -1)), part(slice(2, None))
         if gaps is None:

@@ -17,14 +17,21 @@ _FAR = 2**62  # beyond all diagonals
 
 
 def _ordered(x: DeviceNDArray, order: Any) -> DeviceNDArray:
-    return x.copy("F") if order == "F" and not x.is_f_contiguous() else x
+    """An array in one of NumPy's orders: itself, or a copy."""
+    if order == "F":
+        return x if x.is_f_contiguous() else x.copy("F")
+    return x if order != "C" or x.is_c_contiguous() else x.copy()
 
 
 def _array(
     object: Any, dtype: Any = None, *, copy: bool | None = True, order: Any = "K", subok: bool = False, ndmin: int = 0
 ) -> DeviceNDArray:
     host = object if isinstance(object, DeviceNDArray) else np.asarray(object)
-    found = creation.asarray(host, dtype=dtype, copy=copy if isinstance(object, DeviceNDArray) else None)
+    if not isinstance(object, DeviceNDArray):
+        copy = None
+    elif copy and (dtype is None or object.dtype == dtype):
+        host, copy = object.copy(order or "K"), None
+    found = creation.asarray(host, dtype=dtype, copy=copy)
     if found.ndim < ndmin:
         found = found.reshape((*(1,) * (ndmin - found.ndim), *found.shape))
     return _ordered(found, order)

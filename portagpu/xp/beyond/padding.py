@@ -81,7 +81,7 @@ def _joined(x: DeviceNDArray, at: int, *ends: DeviceNDArray) -> DeviceNDArray:
 def _surrounded(x: DeviceNDArray, widths: list[Any], values: list[tuple[Any, Any]] | None) -> DeviceNDArray:
     shape = tuple(n + sum(pair) for n, pair in zip(x.shape, widths, strict=True))
     one = values is not None and len({v for pair in values for v in pair}) == 1
-    out = device_array(shape, x.dtype, context=x.context)
+    out = device_array(shape, x.dtype, order="F" if x.layout == "F" else "C", context=x.context)
     if one and values is not None:
         out[...] = np.asarray(values[0][0] if x.ndim else 0).astype(x.dtype)[()]
     inner = tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, widths, strict=True))

@@ -15,7 +15,7 @@ from portagpu.primitives.bins.histograms import bincount
 from portagpu.primitives.gathers.gathering import normal_axis
 from portagpu.primitives.selections.selection import flatnonzero
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.arrays.layout import checked_dtype, checked_shape
+from portagpu.runtime.arrays.layout import checked_dtype, checked_shape, strides_as
 from portagpu.runtime.arrays.numpy_dispatch import register
 from portagpu.ufuncs.operands import operand
 from portagpu.xp import creation, elementwise, indexing, manipulation, searching
@@ -49,7 +49,9 @@ def _like(value: Any) -> Callable[..., DeviceNDArray]:
         number, *rest = (*given, dtype) if value is None else (value, *given, dtype)
         kind = rest[0] if rest[0] is not None else a.dtype
         context = a.context if device is None else context_on(device)
-        return filled(a.shape if shape is None else checked_shape(shape), number, checked_dtype(kind), context)
+        wanted = checked_dtype(kind)
+        extents = a.shape if shape is None else checked_shape(shape)
+        return filled(extents, number, wanted, context, strides_as(a, wanted, order, shape))
 
     return function
 
@@ -59,6 +61,7 @@ register("zeros_like", _like(0), _OF_LIKE)
 register("ones_like", _like(1), _OF_LIKE)
 register("full_like", lambda a, fill_value, *rest, **options: _like(None)(a, fill_value, *rest, **options), _OF_LIKE)
 register("astype", astype, _words("copy device"))
+register("copy", lambda a, order="K", subok=False: a.copy(order), _words("order subok"))
 register("tril", lambda m, k=0: creation.tril(_matrix(m), k=k), _words("k"))
 register("triu", lambda m, k=0: creation.triu(_matrix(m), k=k), _words("k"))
 
@@ -245,7 +248,19 @@ def _copyto(dst: DeviceNDArray, src: Any, casting: Any = "same_kind", where: Any
     source = src if is_number(src) or isinstance(src, DeviceNDArray) else array_of(src, dst.context)
     if isinstance(source, DeviceNDArray) and not np.can_cast(source.dtype, dst.dtype, casting):
         raise DTypeError(f"{source.dtype} does not become {dst.dtype} with casting={casting!r}")
+    if is_number(source):
+        _check_number(source, dst.dtype, casting)
     assign(dst, source, where=None if where is True else array_of(where, dst.context))
+
+
+def _check_number(number: Any, dtype: np.dtype[Any], casting: Any) -> None:
+    """Raise `DTypeError` where NumPy does not cast a number so."""
+    try:
+        np.copyto(np.empty((), dtype), number, casting)
+    except TypeError as error:
+        raise DTypeError(f"{type(number).__name__} does not become {dtype} with casting={casting!r}") from error
+    except (OverflowError, ValueError):
+        pass  # the assignment says it
 
 
 register("copyto", _copyto, _words("casting where"))

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import ShapeError
-from portagpu.expressions.apply import apply, put_off, taken
-from portagpu.expressions.node import Node
+from portagpu.expressions.apply import apply, put_off, result_of, taken
 from portagpu.expressions.operations import operation
 from portagpu.expressions.reductions import accumulations, functions
 from portagpu.runtime.arrays.numpy_dispatch import register
@@ -91,9 +90,9 @@ def _replaced(a: Any, value: Any) -> Any:
         return x
     (element,), (kind,), shape, context = taken((x,))
     truth = np.dtype(bool)
-    nan = Node(context, operation("isnan", (kind,), truth), (element,), shape)
+    nan = result_of(context, operation("isnan", (kind,), truth), (element,), shape)
     chosen = operation("where", (truth, kind, kind), kind)
-    return put_off(Node(context, chosen, (nan, kind.type(value), element), shape))
+    return put_off(result_of(context, chosen, (nan, kind.type(value), element), shape))
 
 
 def _nanmean(
@@ -104,7 +103,7 @@ def _nanmean(
         return functions.mean(x, axis, dtype, out, keepdims=keepdims, where=where)
     total = functions.reduce(np.add, _replaced(x, 0), axis, dtype, keepdims=keepdims, where=where)
     there = apply(np.logical_not, apply(np.isnan, x))
-    there = there if where is True else apply(np.logical_and, there, where)
+    there = there if where is True else apply(np.logical_and, there, functions.mask_in(where))
     count = functions.count_nonzero(there, axis, keepdims=keepdims)
     found = apply(np.divide, total, functions.converted(count, total.dtype))
     return functions.finished(found, x, (), keepdims=False, out=out)

@@ -10,6 +10,7 @@ from portagpu.errors import DTypeError, ShapeError
 from portagpu.runtime.arrays.checks import check_target, check_writable, host_array, is_default, writable_view
 from portagpu.runtime.arrays.copies import copy_elements, copy_strided, download, upload
 from portagpu.runtime.arrays.foreign import is_foreign
+from portagpu.runtime.arrays.layout import inverse, memory_order
 from portagpu.runtime.arrays.methods.base import ArrayBase
 from portagpu.runtime.arrays.overlap import may_overlap
 from portagpu.runtime.execution.current import current_stream
@@ -26,7 +27,10 @@ class ArrayCopies(ArrayBase):
     __slots__ = ()
 
     def copy(self, order: str = "C") -> Self:
-        """A contiguous copy on the device: in order "C", "F", or that in which the elements lie ("A", "K")."""
+        """A copy on the device without gaps, in order "C", "F", "K" (that of the axes), or "A" (C or F). As NumPy's."""
+        if order == "K" and (axes := memory_order(self.shape, self.strides, self.itemsize)) is not None:
+            copied: Self = self.transpose(axes).copy().transpose(inverse(axes))  # type: ignore[attr-defined]
+            return copied
         if order in ("A", "K"):
             order = "F" if self.is_f_contiguous() and not self.is_c_contiguous() else "C"
         return self._contiguous(self.stream or current_stream(self.context), order)

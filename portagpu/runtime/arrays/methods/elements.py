@@ -8,7 +8,7 @@ import numpy as np
 
 from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError
 from portagpu.runtime.arrays import numpy_dispatch
-from portagpu.runtime.arrays.layout import checked_dtype
+from portagpu.runtime.arrays.layout import checked_dtype, order_k
 from portagpu.runtime.arrays.methods.base import ArrayBase
 
 if TYPE_CHECKING:
@@ -26,14 +26,16 @@ class ArrayElements(ArrayBase):
         Raises `DTypeError` where ``casting`` does not allow it, and for complex numbers to become real.
         """
         kind = checked_dtype(dtype)
+        if order == "A":
+            order = "F" if self.is_f_contiguous() and not self.is_c_contiguous() else "C"
         found: Self
         if kind == self.dtype:
-            found = self.copy(order) if copy else self
+            found = self.copy(order) if copy or not _is_in(self, order) else self
             return found
         if not np.can_cast(self.dtype, kind, casting):
             raise DTypeError(f"{self.dtype} does not become {kind} with casting={casting!r}")
         found = numpy_dispatch.call("astype", self, kind)
-        return found
+        return found if _is_in(found, order) else found.copy(order)
 
     def fill(self, value: Any) -> None:
         """Set all elements to a number."""
@@ -41,6 +43,9 @@ class ArrayElements(ArrayBase):
 
     def flatten(self, order: str = "C") -> Self:
         """A one-dimensional copy on the device."""
+        if order == "K":
+            axes = order_k(self.shape, self.strides)
+            return (self if axes is None else self.transpose(axes)).flatten()  # type: ignore[attr-defined]
         found: Self = self.copy(order).ravel(order)
         return found
 
@@ -186,3 +191,8 @@ class ArrayElements(ArrayBase):
         shadow = self._shadow()
         found = self._derive(shadow.imag, shadow)
         return found
+
+
+def _is_in(x: Any, order: str) -> bool:
+    """Whether an array is in an order that a conversion keeps, or asks for."""
+    return bool(order == "K" or (x.is_f_contiguous() if order == "F" else x.is_c_contiguous()))

@@ -9,7 +9,7 @@ from portagpu.errors import NotContiguousError, ShapeError
 from portagpu.runtime.arrays import views
 from portagpu.runtime.arrays.checks import is_default
 from portagpu.runtime.arrays.facts import are_plain, key_of
-from portagpu.runtime.arrays.layout import check_order, checked_dtype
+from portagpu.runtime.arrays.layout import check_order, checked_dtype, order_k
 from portagpu.runtime.arrays.methods.base import ArrayBase
 from portagpu.runtime.execution.stream import Stream
 
@@ -61,7 +61,13 @@ class ArrayReshaping(ArrayBase):
         return self.copy(("F" if self.is_f_contiguous() else "C") if order == "A" else order)
 
     def ravel(self, order: str = "C", stream: Stream | int = 0) -> Self:
-        """The elements with one axis: a view where they lie side by side in the order ("C", "F", "A"), else a copy."""
+        """The elements with one axis: a view where they lie side by side in the order, else a copy.
+
+        ``order``: "C", "F", "A" (F where they lie so, else C) or "K", that of the array's memory.
+        """
+        if order == "K":
+            axes = order_k(self.shape, self.strides)
+            return (self if axes is None else self.transpose(axes)).ravel("C", stream)
         if order == "A":
             order = "F" if self.is_f_contiguous() and not self.is_c_contiguous() else "C"
         check_order(order)

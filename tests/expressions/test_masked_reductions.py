@@ -1,0 +1,80 @@
+"""Reductions with ``where=``, ``initial=``, ``dtype=``, ``keepdims=`` and ``out=``, of every dtype, against NumPy's."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from portagpu import cuda
+from portagpu.errors import PortaGPUError
+
+_DTYPES = "bool int8 uint8 int16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128".split()
+_MASKS = (True, False, "whole", "row", "column")
+_WITH_INITIAL = frozenset({"sum", "prod", "max", "min", "nansum", "nanprod", "nanmax", "nanmin"})
+_FUNCTIONS = (*sorted(_WITH_INITIAL), "all", "any", "mean", "nanmean")
+
+
+def _masked(mask, shape, random):
+    if isinstance(mask, bool):
+        return mask
+    extents = {"whole": shape, "row": shape[-1:], "column": (*shape[:-1], 1)}[mask]
+    return random.integers(0, 2, extents).astype(bool)
+
+
+def _reduced(function, x, put, options):
+    """The result of a call whose arrays are where ``put`` puts them."""
+    options = {name: put(value) if isinstance(value, np.ndarray) else value for name, value in options.items()}
+    with np.errstate(all="ignore"):
+        return getattr(np, function)(put(x), **options)
+
+
+@pytest.mark.one_device
+@pytest.mark.in_turn(6)
+@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:All-NaN slice encountered")
+@pytest.mark.parametrize(("function", "dtype"), list(itertools.product(_FUNCTIONS, _DTYPES)))
+def test_options_are_numpys(device, function, dtype):
+    if not device.capabilities.fp64:
+        pytest.skip("without float64, dtypes of results are not NumPy's")
+    random = np.random.default_rng(_DTYPES.index(dtype))
+    shape = (3, 4)
+    x = random.integers(0, 3, shape).astype(dtype)
+    needs_initial = function in ("max", "min", "nanmax", "nanmin")
+    for n, mask in enumerate(_MASKS):
+        options = {"where": _masked(mask, shape, random), "axis": (None, 0, -1)[n % 3], "keepdims": n % 2 == 1}
+        if function in _WITH_INITIAL and (needs_initial or n % 2):
+            options["initial"] = True if dtype == "bool" else n
+        if n == 4 and not needs_initial:
+            expected = np.asarray(_reduced(function, x, np.copy, options))
+            options["out"] = np.zeros(expected.shape, expected.dtype)
+        expected = np.asarray(_reduced(function, x, np.copy, options))
+        found = _reduced(function, x, cuda.to_device, options)
+        assert found.dtype == expected.dtype
+        assert found.shape == expected.shape
+        np.testing.assert_allclose(found.copy_to_host(), expected, rtol=1e-3)
+
+
+@pytest.mark.parametrize("function", ["any", "all", "max", "min", "sum"])
+def test_of_bools(device, function):
+    host = np.array([[True, False], [False, True]])
+    x = cuda.to_device(host)
+    options = {"initial": False} if function in ("max", "min") else {}
+    for axis in (None, 0):
+        found = getattr(np, function)(x, axis=axis, where=x, **options)
+        np.testing.assert_array_equal(
+            found.copy_to_host(), getattr(np, function)(host, axis=axis, where=host, **options)
+        )
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize(("function", "options"), [("max", {"initial": 0}), ("prod", {}), ("any", {}), ("mean", {})])
+def test_masks_that_are_larger(device, function, options):
+    """A mask that broadcasts the operand is a mistake, as in NumPy."""
+    x = np.arange(6.0)
+    for mask in (np.ones((2, 6), bool), np.ones((33, 1), bool)):
+        with pytest.raises(ValueError):
+            getattr(np, function)(x, axis=-1, where=mask, **options)
+        with pytest.raises(PortaGPUError, match="where=") as raised:
+            getattr(np, function)(cuda.to_device(x), axis=-1, where=cuda.to_device(mask), **options)
+        assert isinstance(raised.value, ValueError)

@@ -1,0 +1,125 @@
+"""Numbers of Python's that a dtype cannot hold: NumPy's kinds of errors wherever they are written or computed with."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+import pytest
+
+from portagpu import cuda, xp
+from portagpu.errors import NumberRangeError, PortaGPUError
+
+_NUMBERS = (-1, 255, 300, 2**31, -(2**40), 2**63, -(2**63), 2**64, 10**400, 3.7, 1e30, float("inf"), float("nan"), 2j)
+_DTYPES = "bool int8 uint8 int32 uint32 int64 uint64 float32 float64 complex64".split()
+
+
+def _set(key):
+    def write(x, number):
+        x[key] = number
+        return x
+
+    return write
+
+
+def _changed(change):
+    def write(x, number):
+        change(x, number)
+        return x
+
+    return write
+
+
+WRITES = {
+    "element": _set(0),
+    "slice": _set(np.s_[:2]),
+    "list": _set([0, 1]),
+    "fill": _changed(lambda x, n: x.fill(n)),
+    "put": _changed(lambda x, n: np.put(x, [0], n)),
+    "copyto": _changed(np.copyto),
+    "list of numbers": lambda x, n: _set(np.s_[:2])(x, [n, 1]),
+}
+COMPUTES = {
+    "add": operator.add,
+    "reflected": lambda x, n: n - x,
+    "in place": operator.iadd,
+    "less": operator.lt,
+    "equal": operator.eq,
+    "initial": lambda x, n: np.max(x, initial=n),
+}
+
+
+def _outcome(function, *args):
+    """What a call gives, or NumPy's kind of its error."""
+    with np.errstate(all="ignore"):
+        try:
+            return np.asarray(function(*args))
+        except (OverflowError, ValueError, TypeError) as error:
+            return next(kind for kind in (OverflowError, ValueError, TypeError) if isinstance(error, kind))
+
+
+def _compare(expected, found, what):
+    if isinstance(expected, type):
+        assert found is expected, what
+    else:
+        assert not isinstance(found, type), what
+        np.testing.assert_array_equal(found, expected, str(what))
+
+
+@pytest.mark.one_device
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning", "ignore:invalid value", "ignore:overflow")
+@pytest.mark.parametrize("dtype", _DTYPES)
+def test_written(device, dtype):
+    for name, write in WRITES.items():
+        for number in _NUMBERS:
+            host = np.zeros(3, dtype)
+            _compare(
+                _outcome(write, host.copy(), number), _outcome(write, cuda.to_device(host), number), (name, number)
+            )
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64"])
+def test_computed_with(device, dtype):
+    """Only errors: kernels of what is right are those of other tests."""
+    for name, function in COMPUTES.items():
+        for number in _NUMBERS:
+            if isinstance(number, int):
+                host = np.ones(3, dtype)
+                expected = _outcome(function, host.copy(), number)
+                if isinstance(expected, type):
+                    assert _outcome(function, cuda.to_device(host), number) is expected, (name, number)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: xp.asarray(-1, dtype=xp.uint8),
+        lambda: xp.asarray([1, 300], dtype=xp.uint8),
+        lambda: xp.full(3, 300, dtype=xp.uint8),
+        lambda: xp.full_like(xp.zeros(3, dtype=xp.int8), 128),
+        lambda: np.full_like(xp.zeros(3, dtype=xp.int8), -129),
+        lambda: xp.zeros(3, dtype=xp.int8) + 128,
+    ],
+)
+def test_created(device, make):
+    with pytest.raises(OverflowError) as raised:
+        make()
+    assert isinstance(raised.value, NumberRangeError)
+    assert isinstance(raised.value, PortaGPUError)
+    assert isinstance(raised.value, TypeError)  # as before
+
+
+def test_what_is_cast_wraps(device):
+    """Arrays are converted whatever they hold, and so are bounds and choices, as NumPy's."""
+    host = np.arange(3, dtype=np.uint8)
+    x = cuda.to_device(host)
+    np.testing.assert_array_equal(np.where(x > 1, x, 300).copy_to_host(), np.where(host > 1, host, 300))
+    np.testing.assert_array_equal(np.clip(x, -1, 300).copy_to_host(), host)
+    x[0] = cuda.to_device(np.array(300))
+    host[0] = np.array(300)
+    np.testing.assert_array_equal(x.copy_to_host(), host)
+    y, own = xp.zeros(3, dtype=xp.int64), np.zeros(3, np.int64)
+    y[-1] = cuda.to_device(np.array(2**63, np.uint64))
+    own[-1] = np.array(2**63, np.uint64)
+    np.testing.assert_array_equal(y.copy_to_host(), own)
