@@ -84,7 +84,7 @@ def assignable(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.n
     except OverflowError as error:  # it says which number is out of which bounds
         raise NumberRangeError(f"cannot assign this {type(value).__name__} to {dtype}: {error}") from error
     except ValueError as error:
-        raise NoNumberError(f"cannot assign this {type(value).__name__} to {dtype}: {error}") from error
+        raise NoNumberError(f"cannot assign this {type(value).__name__} to {dtype}") from error
     except TypeError as error:
         raise DTypeError(f"cannot assign this {type(value).__name__} to {dtype}") from error
     try:
