@@ -24,7 +24,7 @@ PROOFS = {
         "may_pass_end": "test_ends_of_loops.test_a_step_beyond_the_end",
     },
     "portagpu.backends.c_family.numbers.literals": {
-        "literal": f"{TEXT}.test_every_operator",
+        "literal wrapped": f"{TEXT}.test_every_operator",
         "_float_literal": "",  # no integer
     },
     "portagpu.backends.c_family.lowerings.arithmetic": {
