@@ -334,7 +334,7 @@ class Machine:
         test = self.truth(condition)
         a = self.under(test, lambda: self.value(yes))
         b = self.under(z3.Not(test), lambda: self.value(no))
-        if not a.type == b.type:
+        if a.type != b.type:
             a, b = usual(a, b)
         elif a.type != "bool":
             a, b = promoted(a), promoted(b)
@@ -498,7 +498,7 @@ def possible(condition):
     return solver.check() != z3.unsat
 
 
-# division: solvers know too little of it, so that it is an unknown function with the facts that define it ---------------
+# division: solvers know too little of it, so that it is an unknown function with the facts that define it
 
 
 def quotient(x, y, signed):

@@ -106,7 +106,9 @@ class Evaluation:
 
     slots: frozenset = frozenset()
     promised: bool = True
-    cast_promises: bool = False  # int64 numbers that became subscripts of 32 bits fit them
+    cast_promises: bool = (
+        False  # of subscripts: int64 numbers that became int32 fit, and shifts to the left lose nothing
+    )
     values: dict = field(default_factory=dict)
     inputs: dict = field(default_factory=dict)  # variables that were read before they were set
     promises: list = field(default_factory=list)
@@ -180,6 +182,8 @@ class Evaluation:
             self.need(z3.ULT(count, bits(kind)))
             count = z3.Extract(bits(kind) - 1, 0, count)
             if op is ir.BinaryOp.SHL:
+                if self.cast_promises and self.plain(expr) and signed(kind):
+                    self.promise((x << count) >> count == x)
                 return x << count
             return x >> count if signed(kind) else z3.LShR(x, count)
         return {
@@ -275,6 +279,10 @@ class Evaluation:
             return self.builtins[expr.name](expr)
         args = [self.value(a) for a in expr.args]
         kind, operand = expr.type, expr.args[0].type
+        if expr.name == "shl" and self.cast_promises and self.plain(expr) and signed(kind):
+            self.promise(z3.And(z3.ULT(args[1], bits(kind)), (args[0] << args[1]) >> args[1] == args[0]))
+        if expr.name == "iabs" and self.cast_promises and self.plain(expr) and signed(kind):
+            self.promise(args[0] != 1 << (bits(kind) - 1))
         if expr.name.startswith("compare_"):
             x, y = (wide(a, e.type, 128) for a, e in zip(args, expr.args, strict=True))
             return self._compared(ir.CompareOp(expr.name[-2:]), x, y, _WIDEST)

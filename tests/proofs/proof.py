@@ -222,7 +222,7 @@ def prove_bodies(before, after, **options):
     slots = options.pop("slots", (frozenset(), frozenset()))
     first, second = (Evaluation(slots=own, **options) for own in slots)
     first.run(before)
-    second.values = {key: value for key, value in first.inputs.items()}
+    second.values = dict(first.inputs)
     second.run(after)
     known = [*first.promises, *first.needs]
     assert len(first.stores) == len(second.stores)
@@ -232,4 +232,13 @@ def prove_bodies(before, after, **options):
         assert array == other_array
         prove(path == other_path, known, f"path to {array}")
         same = as_bits(value) == as_bits(other)
-        prove(z3.Implies(path, same if index is None else z3.And(index == other_index, same)), known, f"store to {array}")
+        prove(
+            z3.Implies(path, same if index is None else z3.And(index == other_index, same)), known, f"store to {array}"
+        )
+
+
+def executed_heads(function):
+    """The three parts of the first loop's head in a kernel's text."""
+    text = generate(program_of(function), PORTABLE).source
+    line = next(line.strip() for line in text.splitlines() if line.strip().startswith("for ("))
+    return tuple(part.strip() for part in line.removeprefix("for (").removesuffix(") {").split(";"))

@@ -39,8 +39,13 @@ class Lowering:
     def __init__(self):
         self.span, self.block, self.stable, self.effect = SPAN, [], set(), False
         self.program = SimpleNamespace(
-            **{"caps": IDEAL, "py_float": PYFLOAT, "index_type": INT, "shape_type": PYINT_NARROW},
-            **{"debug": False, "bounds": False, "fast": False},
+            caps=IDEAL,
+            py_float=PYFLOAT,
+            index_type=INT,
+            shape_type=PYINT_NARROW,
+            debug=False,
+            bounds=False,
+            fast=False,
         )
 
     def fail(self, message, **details):
@@ -70,7 +75,9 @@ def test_sums_and_products_with_constants(kind):
                 prove_rewrite(shapes.binary(op, a, b), operators.ring(CTX, op, a, b), promised=False)
 
 
-@pytest.mark.parametrize("kind", [pytest.param(k, marks=[] if k == INT else [pytest.mark.thorough], id=str(k)) for k in KINDS])
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=[] if k == INT else [pytest.mark.thorough], id=str(k)) for k in KINDS]
+)
 def test_division_by_powers_of_two(kind):
     x = var("x", kind)
     for node, name in ((ast.FloorDiv(), "floordiv"), (ast.Mod(), "mod")):
@@ -120,7 +127,6 @@ def test_comparisons_are_those_of_numbers(part):
             _prove_comparison(node, after, wide_var("x", a), wide_var("y", b))
     for kind, node in itertools.islice(itertools.product(shapes.INTEGERS, COMPARISONS), part, None, 11):
         for n in (-(2**70), -1, 0, 1, 127, 128, 255, 256, 300, 2**31, 2**32 - 1, 2**63, 2**64 - 1, 2**64, 2**70):
-            low, high = kind.dtype.limits
             number = z3.BitVecVal(n, 128)
             _prove_comparison(node, compare(CTX, node(), var("x", kind), Const(n)), wide_var("x", kind), number)
             _prove_comparison(node, compare(CTX, node(), Const(n), var("x", kind)), number, wide_var("x", kind))

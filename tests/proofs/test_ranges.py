@@ -40,9 +40,7 @@ def prove_ranges(exprs, *, wraps, roles=None):
         evaluation = Evaluation(slots=index_slots(function), promised=not wraps, cast_promises=not wraps)
         term = evaluation.value(expr)
         extents = [
-            evaluation.value(var(p.name, p.type)) >= 0
-            for p in function.parameters
-            if p.role is ParameterRole.SHAPE
+            evaluation.value(var(p.name, p.type)) >= 0 for p in function.parameters if p.role is ParameterRole.SHAPE
         ]
         known = [*evaluation.promises, *evaluation.needs, *extents]
         prove(in_interval(term, expr.type, interval), known, f"{ir_text(expr)} in {interval}")
@@ -233,6 +231,7 @@ def test_interval_rules_for_all_bounds():
     prove_rule(Interval.join, lambda x, y: y)
 
 
+@pytest.mark.thorough
 def test_interval_rules_with_known_divisors_and_counts():
     sizes = [Interval(a, b) for a, b in ((1, 1), (1, 7), (3, 8), (2, math.inf))]
     for rule in (intervals._floor_quotient, intervals._quotient):

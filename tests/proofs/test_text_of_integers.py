@@ -13,7 +13,6 @@ from proof import RefutedError, prove, prove_text, var, variables
 
 from portagpu.backends.c_family import printer as printer_module
 from portagpu.backends.c_family.numbers import narrow
-from portagpu.backends.sycl.codegen.generate import generate as sycl
 from portagpu.ir import nodes as ir
 from portagpu.ir.program import ParameterRole
 from portagpu.ir.types import INT, PYINT, Scalar
@@ -51,10 +50,9 @@ def division(expr):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("generated", [None, sycl], ids=["opencl", "sycl"])
 @pytest.mark.parametrize("kind", shapes.INTEGERS, ids=NAMES)
-def test_every_operator(kind, generated):
-    proved(shapes.singles(kind), **({} if generated is None else {"generated": generated}))
+def test_every_operator(kind):
+    proved(shapes.singles(kind))
 
 
 @pytest.mark.thorough

@@ -265,7 +265,10 @@ class Emitter:
         up, down = (
             f"{distance} > {length} ? {printer.language.bits_as(kind, f'({word}){counter} + {step}')}"
             f" : {printer.text(loop.stop, TERNARY)}"
-            for distance, length in ((f"{stop} - ({word}){counter}", step), (f"({word}){counter} - {stop}", f"0 - {step}"))
+            for distance, length in (
+                (f"{stop} - ({word}){counter}", step),
+                (f"({word}){counter} - {stop}", f"0 - {step}"),
+            )
         )
         if loop.descending is None:
             return f"{printer.text(loop.step, RELATION)} > 0 ? {up} : {down}"
