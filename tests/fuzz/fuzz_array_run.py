@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from fuzz_array_data import data, ulp
 from fuzz_lines import Program, annotation
+from fuzz_subject import Invalid
 
 from portagpu import cuda
 from portagpu.errors import NotContiguousError
@@ -139,7 +140,7 @@ def difference(program: Program, *, strides: bool = True) -> str:
         at = f"statement {number}, {statement.strip()}"
         expected, host_error = execute(statement, host)
         if isinstance(host_error, NameError):  # a program that lost statements while it was made smaller
-            continue
+            raise Invalid(str(host_error))
         actual, device_error = execute(statement, device)
         if problem := _errors_differ(host_error, device_error):
             return f"{at}: {problem}"
