@@ -70,21 +70,47 @@ def two_results(functions: tuple[Any, ...], count: int) -> Any:
     return kernel
 
 
-def results_of_constants(functions: tuple[Any, ...], kinds: tuple[str, ...], constants: tuple[Any, ...]) -> Any:
-    """The kernel of `one_result` for operands that are constants of the text; Python's numbers may come of them."""
+def results_of_constants(functions: Any, kinds: tuple[str, ...], constants: Any, usable: Any) -> Any:
+    """The kernel of `one_result` for operands that are constants of the text; Python's numbers may come of them.
+
+    `usable`: for each function and its operands, whether there is a result.
+    """
 
     @cuda.jit
     def kernel(ints, floats, complexes):
         for n, f in enumerate(functions):
             for i, operands in enumerate(constants):
-                if kinds[n] == "c":
-                    complexes[n, i] = f(*operands)
-                elif kinds[n] == "f":
-                    floats[n, i] = f(*operands)
-                else:
-                    ints[n, i] = np.int64(f(*operands))
+                if usable[n][i]:
+                    if kinds[n] == "c":
+                        complexes[n, i] = f(*operands)
+                    elif kinds[n] == "f":
+                        floats[n, i] = f(*operands)
+                    else:
+                        ints[n, i] = np.int64(f(*operands))
 
     return kernel
+
+
+def _is_refused(case: Case, operands: tuple[Any, ...]) -> bool:
+    """Whether an operator or builtin raises in Python, as kernels then do of constants: ``1 / 0``, ``int(nan)``.
+
+    Also of NaN, where C and Python differ in other parts (`cmath`) or bits.
+    """
+    python = getattr(case.function, "py_func", case.function)
+    module = getattr(python, "__module__", None)
+    inexact = any(o.dtype.kind in "fc" for o in operands)
+    if inexact and np.isnan(operands).any() and (module == "cmath" or case.name.startswith("cuda.libdevice.")):
+        return True
+    if module in ("math", "cmath"):  # NaN or infinity
+        return False
+    try:
+        with np.errstate(all="ignore", divide="raise", invalid="ignore" if inexact else "raise"):
+            python(*(o.item() for o in operands) if inexact else operands)
+    except (ValueError, ArithmeticError):
+        return True
+    except Exception:  # of functions that only kernels can call
+        return False
+    return False
 
 
 def _chunks(cases: Sequence[Case], size: int) -> list[tuple[Case, ...]]:
@@ -150,10 +176,14 @@ def _run(
     if as_constants:
         dtypes = ["int64" if c.constant else c.dtypes(names)[0] for c in cases]
         kinds = tuple(np.dtype("int64" if d == "int" else d).kind for d in dtypes)
-        kernel = results_of_constants(tuple(c.function for c in cases), kinds, tuple(zip(*operands, strict=True)))
+        constants = tuple(zip(*operands, strict=True))
+        usable = np.array([[not _is_refused(c, o) for o in constants] for c in cases])
+        functions = tuple(c.function for c in cases)
+        kernel = results_of_constants(functions, kinds, constants, tuple(map(tuple, usable.tolist())))
         kernel[1, 1](ints, floats, complexes)
     else:
         _kernel(cases, len(operands)).forall(size)(operands, ints, floats, complexes, codes)
+        usable = np.ones((len(cases), size), bool)
     problems: list[str] = []
     for n, case in enumerate(cases):
         with np.errstate(all="ignore"):
@@ -171,7 +201,8 @@ def _run(
             store = complexes if kind == "c" else floats if kind == "f" else ints
             with np.errstate(all="ignore"):
                 values = store[slot].astype(dtype)
-            problems += judge(device, case, label, dtype, operands, values, np.asarray(exact))
+            kept = tuple(o[usable[n]] for o in operands)
+            problems += judge(device, case, label, dtype, kept, values[usable[n]], np.asarray(exact)[usable[n]])
     return problems
 
 

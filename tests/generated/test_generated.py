@@ -57,7 +57,7 @@ def _constant_operands(names: tuple[str, ...]) -> object:
     return names if few else pytest.param(names, marks=[pytest.mark.thorough, pytest.mark.one_device])
 
 
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(12)
 @pytest.mark.parametrize("names", [_constant_operands(n) for n in sorted(BY_DTYPES) if len(n) < 3], ids="-".join)
 def test_all_functions_of_constants(device: DeviceRecord, names: tuple[str, ...]) -> None:
     """Operands that are constants of the text."""

@@ -86,12 +86,18 @@ def _refuse_zero(ctx: FunctionState, op: ast.operator, left: Value, right: Value
         )
 
 
+def _as_integer(value: Any) -> Any:
+    """A NumPy bool as Python's, which is an integer in arithmetic as bools of kernels are."""
+    return bool(value) if isinstance(value, np.bool_) else value
+
+
 def binary(ctx: FunctionState, op: ast.operator, left: Value, right: Value, *, checked: bool = True) -> Value:
     """``left op right``; where exceptions are reported and it is ``checked``, division by zero is one."""
     symbol, python = PYTHON.get(type(op), ("@", operator.matmul))
     _refuse_zero(ctx, op, left, right)
     if isinstance(left, Const) and isinstance(right, Const):
-        return fold(ctx, python, left.value, right.value, what=f"`{left.value!r} {symbol} {right.value!r}`")
+        what = f"`{left.value!r} {symbol} {right.value!r}`"
+        return fold(ctx, python, _as_integer(left.value), _as_integer(right.value), what=what)
     if isinstance(op, ast.MatMult):
         ctx.fail(
             "`@` works on the host, not inside a kernel",
@@ -247,7 +253,8 @@ def unary(ctx: FunctionState, op: ast.unaryop, value: Value) -> Value:
         return negate(ctx, truth(ctx, value))
     symbol, python = _UNARY[type(op)]
     if isinstance(value, Const):
-        return fold(ctx, python, value.value, what=f"`{symbol}{value.value!r}`")
+        number = value.value if isinstance(op, ast.Invert) else _as_integer(value.value)
+        return fold(ctx, python, number, what=f"`{symbol}{value.value!r}`")
     kind = number_type(ctx, value)
     if kind is None:
         ctx.fail(f"`{symbol}` needs a number, not {describe(ctx, value)}")

@@ -48,7 +48,8 @@ for _name in FUNCTIONS:
         handles(getattr(cmath, _name))(_function(_name))
 
 
-@handles(cmath.phase, np.angle)
+@handles(cmath.phase)
+@handles(np.angle, foldable=False)  # NumPy's of small integers is a float16
 def _phase(ctx: FunctionState, site: Call) -> Value:
     value, degrees = site.bind(ctx, "phase", "z", deg=Const(False))
     x, y = parts_of(ctx, as_complex(ctx, value))

@@ -51,7 +51,7 @@ _OPERATORS: dict[Any, type[ast.operator]] = {
 }
 
 
-@handles(*_OPERATORS)
+@handles(*_OPERATORS, foldable=False)  # `binary` folds
 def _operator(ctx: FunctionState, site: Call) -> Value:
     left, right = site.bind(ctx, site.target.__name__, "a", "b")
     return binary(ctx, _OPERATORS[site.target](), left, right)
@@ -82,7 +82,7 @@ _UNARY: dict[Any, type[ast.unaryop]] = {
 }
 
 
-@handles(*_UNARY)
+@handles(*_UNARY, foldable=False)
 def _unary_operator(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, site.target.__name__, "a")
     return unary(ctx, _UNARY[site.target](), value)

@@ -92,21 +92,30 @@ def _is_number_method(target: Any) -> bool:
 
 
 def _raises(target: Any, site: Call) -> bool:
-    """Whether Python's function raises where the device's gives NaN or infinity, as ``math.sqrt(-1.0)``.
+    """Whether a function of constants raises where the device's has a result, as ``math.sqrt(-1.0)``.
 
-    Or steps by another dtype: `math.nextafter` and `math.ulp` of a float32 are those of a float64 in Python.
+    `math.nextafter` and `math.ulp` of a float32 step by float64's in Python.
     """
-    if getattr(target, "__module__", None) not in ("math", "cmath"):
+    of_python = getattr(target, "__module__", None) in ("math", "cmath")
+    if not of_python and not isinstance(target, np.ufunc):
         return False
-    if target.__name__ in ("nextafter", "ulp") and any(isinstance(a, np.floating) for a in constants(site.args) or ()):
+    args = constants(site.args) or []
+    if of_python and target.__name__ in ("nextafter", "ulp") and any(isinstance(a, np.floating) for a in args):
         return True
     try:
-        target(*(constants(site.args) or ()))
-    except (ValueError, OverflowError):
+        with np.errstate(all="ignore"):
+            target(*_numbers(target, args))
+    except Exception:  # of a mistake, the device function's lowering reports
         return True
-    except Exception:  # a mistake, which folding reports
-        return False
     return False
+
+
+def _numbers(target: Any, args: list[Any]) -> list[Any]:
+    """Arguments of a folded call. Functions of `math` are exact of Python's integers; bools are integers."""
+    if isinstance(target, np.ufunc):
+        return args
+    exact = np.integer | np.bool_ if getattr(target, "__module__", None) == "math" else np.bool_
+    return [a.item() if isinstance(a, exact) else a for a in args]
 
 
 def _wraps(dtype: DType, site: Call) -> bool:
@@ -122,7 +131,17 @@ def _fold(ctx: FunctionState, target: Any, site: Call) -> Value:
     args = constants(site.args) or []
     keywords = {k: v.value for k, v in site.keywords.items() if isinstance(v, Const)}
     name = getattr(target, "__name__", "the call")
-    return fold(ctx, lambda: target(*args, **keywords), what=f"{name}({', '.join(map(repr, args))})")
+    numbers = _numbers(target, args)
+    folded = fold(ctx, lambda: target(*numbers, **keywords), what=f"{name}({', '.join(map(repr, args))})")
+    if isinstance(target, np.ufunc) and not keywords and _narrow(folded.value, args):
+        return fold(ctx, lambda: target(*args, dtype=ctx.program.py_float.dtype.numpy))
+    return folded
+
+
+def _narrow(result: Any, args: list[Any]) -> bool:
+    """Whether a function of integers is a float16 or float32 in NumPy and a Python float in kernels."""
+    part = result[0] if isinstance(result, tuple) else result
+    return isinstance(part, np.float16 | np.float32) and not any(isinstance(a, np.inexact | float) for a in args)
 
 
 def _intrinsic(ctx: FunctionState, target: Intrinsic, site: Call) -> Value:

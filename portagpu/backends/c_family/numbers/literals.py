@@ -19,7 +19,8 @@ def wrapped(number: int, dtype: DType) -> int:
     if dtype is BOOL:
         return int(number != 0)
     low = int(dtype.limits[0])
-    return (number - low) % 2**dtype.bits + low
+    size: int = 2**dtype.bits
+    return (number - low) % size + low
 
 
 def literal(expr: Constant) -> Lowered:
