@@ -127,6 +127,7 @@ def _lower(
         remarks=tuple(program.remarks.values()),
         checked=program.debug or program.bounds,
         halves=program.halves,
+        retyped=program.retyped,
         library=is_of_package(source.function),
     )
 

@@ -92,6 +92,7 @@ class ProgramState:
         self.dynamic_shared = False
         self.cooperative = False  # whether the grid is a group
         self.halves = False  # whether float16 occurs
+        self.retyped = False  # whether an array is viewed under another dtype
         self._names: dict[str, int] = {}
 
     def unique(self, base: str) -> str:

@@ -228,6 +228,7 @@ def _view(ctx: FunctionState, array: ArrayValue, site: Call) -> Value:
             hint="make the view on the host, or name a field: a.x, a['x']",
         )
     element = Scalar(dtype)
+    ctx.program.retyped |= element != array.element
     old, new = array.element.dtype.size, dtype.size
     assert isinstance(array.base.type, Pointer)
     pointer = Pointer(in_memory(element), array.base.type.space, array.base.type.readonly)

@@ -10,27 +10,32 @@ from collections.abc import Iterator
 
 from portagpu.ir.nodes import Expr, Operation
 from portagpu.ir.program import ParameterRole, Program
-from portagpu.ir.types import Element, Pointer, Scalar, Space
+from portagpu.ir.types import BYTE, Element, Pointer, Scalar, Space
 from portagpu.ir.walk import all_expressions, all_statements, expressions
 
 
 def mixes_types(program: Program) -> bool:
     """Whether elements of one memory may be accessed under two types, neither of which is bytes.
 
-    Records and dynamic shared memory are bytes in which each access takes the type of its own.
+    Arguments that overlap have no `restrict`. Fields of records and dynamic shared memory are views of bytes; those of
+    one array of records do not overlap, or are accessed by bytes.
     """
-    accessed = {
+    if program.retyped:
+        return True
+    overlapping = {
         p.type.element
         for p in program.kernel.parameters
         if isinstance(p.type, Pointer) and p.role is ParameterRole.POINTER and not p.type.restrict
     }
-    accessed = set(filter(_is_typed, accessed))
+    accessed = set(filter(_is_typed, overlapping))
     shared: set[Element] = set()
-    for source, target in _views(program):
-        if _is_typed(source.element) and source.element != target:
-            return True
-        (shared if source.space is Space.SHARED else accessed).add(target)
-    return len(accessed) > 1 or len(shared) > 1
+    if program.dynamic_shared or BYTE in overlapping:
+        for source, target in _views(program):
+            if source.space is Space.SHARED:
+                shared.add(target)
+            elif BYTE in overlapping:
+                accessed.add(target)
+    return len(accessed) > 1 or (program.dynamic_shared and len(shared) > 1)
 
 
 def _views(program: Program) -> Iterator[tuple[Pointer, Element]]:

@@ -10,7 +10,7 @@ import itertools
 import numpy as np
 import pytest
 
-from portagpu import cuda
+from portagpu import cuda, float32, guvectorize, uint32, vectorize
 
 pytestmark = pytest.mark.filterwarnings("ignore::portagpu.errors.PortaGPUPerformanceWarning")
 
@@ -171,22 +171,84 @@ def test_dynamic_shared_memory(device):
     assert out.tolist() == [np.uint32(7).view(np.float32), np.float32(2).view(np.uint32)]
 
 
-def test_launched_again_and_in_graphs(device):
+def three_views(memory):
+    return [memory.view(d) for d in ("f4", "u4", "i4")]
+
+
+def expected_of_three():
+    host, want = np.zeros(8, np.float32), np.zeros(4)
+    three(*three_views(host), 2, np.int8(1), want)
+    return want.tolist()
+
+
+def test_launched_in_turn_with_separate_arrays(device):
     """The launch of views that overlap is not the one of arrays that do not, whichever came first."""
     kernel = KERNELS[three]
-    graph_stream = cuda.stream()
-    one = cuda.to_device(np.zeros(8, np.uint8).repeat(4))
+    stream = cuda.stream()
+    together = three_views(cuda.to_device(np.zeros(32, np.uint8)))
     apart = [cuda.to_device(np.zeros(8, d)) for d in ("f4", "u4", "i4")]
     results = [cuda.to_device(np.zeros(4)) for _ in range(2)]
-    together = [one.view(d) for d in ("f4", "u4", "i4")]
-    host = np.zeros(8, np.float32)
-    want = np.zeros(4)
-    three(host, host.view("u4"), host.view("i4"), 2, np.int8(1), want)
     for _ in range(3):
         kernel[1, 1](*apart, 2, np.int8(1), results[1])
-        kernel[1, 1, graph_stream](*together, 2, np.int8(1), results[0])
-        assert results[0].copy_to_host(stream=graph_stream).tolist() == want.tolist()
+        kernel[1, 1, stream](*together, 2, np.int8(1), results[0])
+        assert results[0].copy_to_host(stream=stream).tolist() == expected_of_three()
         assert results[1].copy_to_host()[1:3].tolist() == [1, 2]
+
+
+def test_captured_graph(device):
+    memory = cuda.to_device(np.zeros(32, np.uint8))
+    results = cuda.to_device(np.zeros(4))
+    with cuda.graph() as graph:
+        KERNELS[three][1, 1](*three_views(memory), 2, np.int8(1), results)
+    for _ in range(2):
+        assert results.copy_to_host().tolist() == expected_of_three()
+        memory.copy_to_device(np.zeros(32, np.uint8))
+        results.copy_to_device(np.zeros(4))
+        graph.launch()
+
+
+def test_vectorized_function(device):
+    """`out=` is the operand's memory under another dtype of the same size."""
+
+    @vectorize(["uint32(float32)"], target="cuda")
+    def rounded(x):
+        return np.uint32(x * 2 + 1)
+
+    start = np.arange(64, dtype=np.float32)
+    memory = cuda.to_device(start)
+    rounded(memory, out=memory.view(np.uint32))
+    assert memory.view(np.uint32).copy_to_host().tolist() == (start * 2 + 1).tolist()
+
+
+def test_guvectorized_function(device):
+    """Core arrays of one memory under two dtypes: a store through one is read through the other."""
+
+    @guvectorize([(float32[:], uint32[:])], "(n)->(n)", target="cuda")
+    def steps(x, y):
+        for k in range(x.shape[0]):
+            x[k] = 1
+            y[k] = y[k] + 1
+            x[k] = x[k] + 1
+
+    memory = cuda.to_device(np.zeros((2, 4), np.float32))
+    steps(memory, memory.view(np.uint32))
+    one = np.uint32(np.float32(1).view(np.uint32) + 1).view(np.float32)
+    assert memory.copy_to_host().tolist() == [[one + 1] * 4] * 2
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_aliasing_types_only_of_overlapping_records(device, together):
+    """Fields of one array of records, and of arrays apart, keep their types in OpenCL C."""
+
+    @cuda.jit
+    def kernel(p, q):
+        p[0].a = q[0].b
+        q[0].a = p[0].b
+
+    p = cuda.to_device(np.zeros(4, PACKED))
+    kernel[1, 1](p, p if together else cuda.to_device(np.zeros(4, PACKED)))
+    (text,) = kernel.inspect_opencl().values()
+    assert ("may_alias" in text) == together
 
 
 @pytest.mark.parametrize("shift", [0, 4, 8])
