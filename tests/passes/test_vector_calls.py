@@ -137,6 +137,39 @@ def test_functions_of_vectors(device, function, vector):
         assert (f"{function.__name__}_x" in text) == (function is not loops)
 
 
+@cuda.jit(device=True)
+def widened(i, table):
+    """Numbers of 64 bits of sums of uint32, which wrap around below 0."""
+    behind = np.int64(i - 3)
+    total = np.float64(behind) + np.float64(np.uint64(i + np.uint32(4294967290)))
+    around = table[np.int32(i + np.uint32(4294967293))]
+    return total + np.float64(around) * 0.5 if behind > 0 or i == 3 else -total + np.float64(around)
+
+
+@cuda.jit
+def widen(out, table, first):
+    i = np.uint32(first)
+    found = cuda.float64x4(widened(i, table), widened(i + 1, table), widened(i + 2, table), widened(i + 3, table))
+    out[0], out[1], out[2], out[3] = found.x, found.y, found.z, found.w
+
+
+def test_lanes_that_wrap_around(device):
+    """Lanes count up in 32 bits: from 2**32 - 1 to 0, and not to 2**32."""
+    if not device.capabilities.fp64:
+        pytest.skip("no float64")
+    table = np.arange(1, 9, dtype=np.int32)
+    for first in (0, 1, 3, 4):
+        numbers = np.uint32(first) + np.arange(4, dtype=np.uint32)
+        behind, below = (numbers - np.uint32(3)), (numbers + np.uint32(4294967290))
+        total = behind.astype(np.float64) + below.astype(np.float64)
+        places = behind.astype(np.int32)
+        around = table[places].astype(np.float64)
+        wanted = np.where((behind > 0) | (numbers == 3), total + around * 0.5, -total + around)
+        out = np.zeros(4)
+        widen[1, 1](out, table, first)
+        assert out.tolist() == wanted.tolist(), first
+
+
 def tanh(value, row, column):
     return math.tanh(value)
 

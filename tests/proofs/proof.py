@@ -32,11 +32,13 @@ def prove(goal, assumptions=(), about=""):
     """Raise `RefutedError` unless the goal holds wherever the assumptions do."""
     if z3.is_true(z3.simplify(goal)):
         return
-    known = [*assumptions, *division_facts([*assumptions, goal])]
-    memory = {}
-    without = [_without_products(term, memory) for term in (*known, z3.Not(goal))]
-    if "product" in memory and _answer(without, 2_000)[0] == z3.unsat:
-        return
+    facts = division_facts([*assumptions, goal])
+    known = [*assumptions, *facts]
+    for constants in (True, False) if facts else (False,):  # divisors that are constants: z3 multiplies no quotients
+        memory = {}
+        without = [_without_products(term, memory, constants) for term in (*known, z3.Not(goal))]
+        if "product" in memory and _answer(without, 2_000)[0] == z3.unsat:
+            return
     answer, solver = _answer([*known, z3.Not(goal)], TIMEOUT)
     if answer == z3.sat:
         raise RefutedError(f"{about}: wrong for {solver.model()}")
@@ -50,14 +52,17 @@ def _answer(terms, timeout):
     return solver.check(), solver
 
 
-def _without_products(term, memory):
-    """The term with unknown functions in place of products: what holds of these holds of products."""
+def _without_products(term, memory, constants):
+    """The term with unknown functions in place of products: what holds of these holds of products.
+
+    ``constants``: those with a constant, too.
+    """
     key = term.get_id()
     if key in memory:
         return memory[key][1]
-    parts = [_without_products(child, memory) for child in term.children()]
+    parts = [_without_products(child, memory, constants) for child in term.children()]
     decl = term.decl()
-    if decl.kind() in _PRODUCTS and not any(map(z3.is_bv_value, parts)):
+    if decl.kind() in _PRODUCTS and (constants or not any(map(z3.is_bv_value, parts))):
         memory["product"] = True
         sorts = [p.sort() for p in parts]
         made = z3.Function(f"{decl.name()} {len(parts)} {sorts[0].size()}", *sorts, term.sort())(*parts)

@@ -57,6 +57,8 @@ _ELEMENTWISE = frozenset(
     one_plus_erf one_plus_tanh
     """.split()
 )
+_SUMS = (BinaryOp.ADD, BinaryOp.SUB)
+_SMALL = 1 << 30  # a count of lanes, which is an index, plus a smaller constant is not negative as int32
 _EXTREMES = {"max": CompareOp.GT, "min": CompareOp.LT, "maximum": CompareOp.GT, "minimum": CompareOp.LT}
 
 
@@ -77,6 +79,7 @@ class LaneExpressions:
     def __init__(self, lanes: int) -> None:
         self.lanes = lanes
         self.taken: tuple[Expr, ...] = ()  # masks: the lanes that are here have all of them
+        self.in_subscript = False  # of a load by all lanes: its sums are promised not to overflow
         self.out: list[Stmt] = []
         self.count = 0
 
@@ -116,10 +119,19 @@ class LaneExpressions:
                 return self.logical(expr, known)
             case Select():
                 return self.select(expr, known)
-        parts = [self.value(child, known) for child in _operands(expr)]
+        parts = self.operands(expr, known)
         if all(part.shape is Shape.SAME for part in parts) and not (self.taken and _reads(expr)):
             return Lanes(Shape.SAME, _with_operands(expr, [part.expr for part in parts]))
         return self.varying(expr, parts)
+
+    def operands(self, expr: Expr, known: Known) -> list[Lanes]:
+        """The operands of an expression in each lane."""
+        before = self.in_subscript
+        is_sum = isinstance(expr, Cast | Index) or (isinstance(expr, Binary) and expr.op in _SUMS)
+        self.in_subscript = isinstance(expr, Load) or (before and is_sum)
+        parts = [self.value(child, known) for child in _operands(expr)]
+        self.in_subscript = before
+        return parts
 
     def varying(self, expr: Expr, parts: list[Lanes]) -> Lanes:
         """An expression of operands that differ from lane to lane, or that not all lanes evaluate."""
@@ -153,13 +165,14 @@ class LaneExpressions:
 
     def binary(self, expr: Binary, left: Lanes, right: Lanes) -> Lanes:
         """Two operands: a sum of what counts up and what is the same for all lanes counts up, too."""
-        if expr.op in (BinaryOp.ADD, BinaryOp.SUB):
+        if expr.op in _SUMS:
             counting = (Shape.RISING, Shape.STEPPING)
             if expr.op is BinaryOp.ADD and right.shape in counting:
                 left, right = right, left
             if left.shape in counting and right.shape is Shape.SAME:
                 first = replace(expr, left=left.expr, right=right.expr)
-                up = expr.op is BinaryOp.ADD and isinstance(right.expr, Constant) and right.expr.value >= 0
+                offset = right.expr.value if isinstance(right.expr, Constant) else -1
+                up = expr.op is BinaryOp.ADD and 0 <= offset < _SMALL
                 return Lanes(left.shape if up else Shape.STEPPING, first)
         if expr.op in (BinaryOp.SHL, BinaryOp.SHR, BinaryOp.REM):
             return self.lane_by_lane(expr, [left, right])
@@ -182,17 +195,26 @@ class LaneExpressions:
         return self.compare(expr, *(self.vector(Lanes(Shape.MASK, mask)) for mask in (first, second)))
 
     def cast(self, expr: Cast, operand: Lanes) -> Lanes:
-        """A conversion: of what counts up, to integers that are wide enough, it counts up."""
+        """A conversion: of what counts up, to integers that are wide enough, it counts up.
+
+        Wider integers do not where the sums of the lanes may wrap around: 2**32 - 1 of uint32 is followed by 0.
+        """
         target = expr.type
         if not isinstance(target, Scalar):
             raise NotElementwise
         if target.dtype is BOOL:
             return self.mask(operand)
         counts = operand.shape in (Shape.RISING, Shape.STEPPING)
-        if counts and target.dtype.is_integer and target.dtype.size >= 4:
+        if counts and target.dtype.is_integer and target.dtype.size >= 4 and not self._may_wrap(operand, target):
             return Lanes(operand.shape, replace(expr, operand=operand.expr))
         kind = vector_of(target, self.lanes)
         return Lanes(Shape.VECTOR, Cast(self.vector(operand), kind, expr.cuts, span=expr.span))
+
+    def _may_wrap(self, operand: Lanes, target: Scalar) -> bool:
+        """Whether the lanes' numbers as a wider integer may not count up."""
+        source = operand.expr.type
+        assert isinstance(source, Scalar)
+        return target.dtype.size > source.dtype.size and (not self.in_subscript or bool(self.taken))
 
     def load(self, expr: Load, base: Lanes, index: Lanes) -> Lanes:
         """An element: a vector where subscripts count up."""
