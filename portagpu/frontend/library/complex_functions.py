@@ -106,7 +106,7 @@ def log_modulus(x: Any, y: Any) -> Any:
         scale = 2.0**60
         return math.log(math.hypot(a * scale, b * scale)) - math.log(2.0**60)
     size = math.hypot(a, b)
-    if 0.71 < size < 1.5:
+    if 0.5 < size < 2.0:  # log would magnify the rounding of the modulus
         return math.log1p(norm_minus_one(max(a, b), min(a, b))) * 0.5
     return math.log(size)
 
@@ -147,18 +147,51 @@ def complex_log10(z: Any) -> Any:
 
 
 @LibraryFunction
+def norm_of_one_more(x: Any, y: Any) -> Any:
+    """``(1 + x)**2 + y*y - 1`` as if rounded once, also where its terms ``2*x``, ``x*x`` and ``y*y`` cancel."""
+    p = fma(x, x, 0.0)  # see `norm_minus_one`
+    q = fma(y, y, 0.0)
+    first = 2 * x + p
+    part = first - 2 * x
+    low = (2 * x - (first - part)) + (p - part)
+    total = first + q
+    part = total - first
+    low += (first - (total - part)) + (q - part)
+    return total + (low + (fma(x, x, -p) + fma(y, y, -q)))
+
+
+@LibraryFunction
 def complex_log1p(z: Any) -> Any:
     """`numpy.log1p`, exact also near 0, where NumPy's loses the digits that 1 has not."""
-    if abs(z.real) < 0.5 and abs(z.imag) < 0.5:
-        above_one = z.real * (z.real + 2) + z.imag * z.imag
-        return complex(math.log1p(above_one) * 0.5, math.atan2(z.imag, z.real + 1))
+    if abs(z.real) < 3 and abs(z.imag) < 3:
+        above_one = norm_of_one_more(z.real, z.imag)
+        if above_one > -0.6:  # else z is near -1, and the sum below has all digits
+            return complex(math.log1p(above_one) * 0.5, math.atan2(z.imag, z.real + 1))
     return complex(log_modulus(z.real + 1, z.imag), math.atan2(z.imag, z.real + 1))
+
+
+# log(2): a float32 below it, and the rest
+_LOG_2, _REST_OF_LOG_2 = 0.6931471228599548, 5.7699990475444315e-08
 
 
 @LibraryFunction
 def complex_exp2(z: Any) -> Any:
-    """`numpy.exp2`."""
-    return complex_exp(z * math.log(2.0))
+    """`numpy.exp2`; the digits that the rounded angle ``y * log(2)`` lacks are added to its sine and cosine."""
+    x = z.real
+    y = z.imag
+    if y == 0 or not (math.isfinite(x) and math.isfinite(y)):
+        return complex_exp(z * math.log(2.0))
+    angle = scaled(y, _LOG_2, _REST_OF_LOG_2)
+    rest = fma(y, _LOG_2, -angle) + y * _REST_OF_LOG_2
+    cosine = math.cos(angle)
+    sine = math.sin(angle)
+    if math.isfinite(rest):
+        cosine, sine = fma(-rest, sine, cosine), fma(rest, cosine, sine)
+    if x > math.log2(float(np.finfo(x.dtype).max)):  # the factor may overflow where the product does not
+        half = math.exp2(x * 0.5)
+        return complex(half * cosine * half, half * sine * half)
+    size = math.exp2(x)
+    return complex(size * cosine, size * sine)
 
 
 @LibraryFunction
