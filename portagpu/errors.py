@@ -243,6 +243,8 @@ class UnsupportedSyntaxError(TypingError, UnsupportedError):
 class KernelTypeError(TypingError, TypeError):
     """Operand, argument or return types do not fit."""
 
+    device_array: object = None  # one that the kernel captures, where that is the mistake
+
 
 class KernelNameError(TypingError, NameError):
     """A name or attribute that is not defined or that kernels cannot use."""

@@ -146,9 +146,11 @@ LANGUAGE = (
         "`np.int64(b[0]) + 300`: Python numbers adopt the other operand's type.",
     ),
     Case(
-        "Device arrays that a kernel captures",
-        kernel("x[0] = table[0]", head="table = cuda.to_device(np.arange(4))"),
-        "Pass it as an argument; NumPy arrays may be captured.",
+        "Device arrays that a kernel with a declared signature captures",
+        kernel("x[0] = table[0]", head="table = cuda.to_device(np.arange(4))").replace(
+            "@cuda.jit", '@cuda.jit("void(float32[:])")'
+        ),
+        "Leave the signature out, or pass the array as an argument; NumPy arrays may be captured.",
     ),
 )
 

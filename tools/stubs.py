@@ -177,7 +177,7 @@ def _imported(module: str) -> dict[str, str]:
 def cuda_text() -> str:
     """The stub of `portagpu.cuda`."""
     later = {n: f"portagpu.{m}" for n, m in vars(cuda)["_LATER"].items()}
-    imported = _imported("portagpu.cuda") | later
+    imported = _imported("portagpu.cuda") | later | dict.fromkeys(vars(cuda)["_TYPES"], "portagpu.types")
     modules = sorted({*vars(cuda)["_SUBMODULES"], "fp16", "libdevice"})
     values: list[str] = []
     of_cluster = [(n, f"cg.this_cluster().{n}") for n in vars(ClusterGroup) if not n.startswith("_")]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 from importlib import import_module
 from typing import Any
@@ -28,6 +29,7 @@ from portagpu.dispatch.decorators import jit as jit
 from portagpu.dispatch.dispatcher import Dispatcher as Dispatcher
 from portagpu.errors import unknown_attribute
 from portagpu.types import (  # noqa: F401 - named in __all__ below
+    NAMES,
     Array,
     NestedArray,
     Record,
@@ -54,6 +56,9 @@ from portagpu.types import (  # noqa: F401 - named in __all__ below
     void,
 )
 
+# other names of types, such as `intp`, `double` or `f4`
+_TYPES = {name: kind for name, kind in NAMES.items() if name not in globals() and not hasattr(builtins, name)}
+globals().update(_TYPES)
 globals().update(INTRINSICS)  # `__init__.pyi`, made from the same table, has them for type checkers
 
 _VECTOR_LANES = (1, 2, 3, 4, 8, 16)
@@ -124,6 +129,7 @@ __all__ = [
     *("boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64", "bfloat16", "complex64", "complex128", "void", "none"),
     *("Array", "Record", "NestedArray", "Tuple", "UniTuple", "from_dtype", "as_dtype"),
+    *_TYPES,
     *INTRINSICS,
     *_vectors,
     *_host_names,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Generic, SupportsIndex, TypeAlias
 
 import numpy as np
@@ -28,6 +29,7 @@ from portagpu.errors import (
     did_you_mean,
 )
 from portagpu.frontend.source.callables import undecorated
+from portagpu.ir.names import CAPTURED_ARRAYS
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import count
 from portagpu.runtime.arrays.foreign_views import borrowed_view
@@ -161,8 +163,11 @@ class Dispatcher(Inspection, Generic[P, R]):
 
     def bind_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Positional arguments, with defaults. Raises `ArgumentCountError`."""
-        names = self.source.parameters
-        if self.source.takes_rest:
+        source = self.source
+        names = source.parameters
+        if source.arrays:
+            return (*self._bind_named(names[:-1], args, kwargs), source.arrays)
+        if source.takes_rest:
             names = names[:-1]
             rest = (args[len(names) :],)
             return (*self._bind_named(names, args[: len(names)], kwargs), *rest)
@@ -189,7 +194,20 @@ class Dispatcher(Inspection, Generic[P, R]):
         return tuple(values[n] for n in names)
 
     def _call_hint(self) -> str:
-        return f"its parameters are {', '.join(self.source.parameters)}"
+        return f"its parameters are {', '.join(p for p in self.source.parameters if p != CAPTURED_ARRAYS)}"
+
+    def capture(self, array: Any) -> bool:
+        """Pass a device array that the function reads by name as an item of a further argument from now on.
+
+        False for one that is passed already, and for kernels whose parameters are declared or end with ``*args``.
+        """
+        with self._lock:
+            source = self.source
+            if self.declared or source.takes_rest or any(array is known for known in source.arrays):
+                return False
+            own = source if source.arrays else source.with_parameters((CAPTURED_ARRAYS,))
+            self._source = replace(own, arrays=(*source.arrays, array))
+        return True
 
     def specialize(self, *args: Any) -> Dispatcher[P, R]:
         """A kernel for the types of these arguments only; the same object for the same types.

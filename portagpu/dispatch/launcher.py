@@ -13,7 +13,7 @@ from portagpu.dispatch.counting.work import Work
 from portagpu.dispatch.launch_plans import Plan, plan_of
 from portagpu.dispatch.overload import Overload
 from portagpu.dispatch.type_variables import P
-from portagpu.errors import CudaAPIError, KernelError, LaunchConfigError, LaunchError
+from portagpu.errors import CudaAPIError, KernelError, KernelTypeError, LaunchConfigError, LaunchError
 from portagpu.package_stamp import is_of_package
 from portagpu.runtime.arrays.host_memory import finished
 from portagpu.runtime.arrays.lending import lent_now
@@ -34,6 +34,10 @@ class Launchable(Countable, Protocol):
 
     def overload(self, args: tuple[Any, ...], shape: LaunchShape, context: Context) -> Overload:
         """The specialisation for prepared arguments, compiled if it is new."""
+        ...
+
+    def capture(self, array: Any) -> bool:
+        """Pass a device array that the function reads by name as a further argument from now on, where that can be."""
         ...
 
 
@@ -95,11 +99,15 @@ class Configured(Generic[P]):
             return
         try:
             self._launch(args, kwargs)
+            return
         except (KernelError, LaunchError) as error:
-            if Settings.from_environment().traceback:
-                raise
-            # the caller's mistake: our own frames would only hide it; what the driver said is a cause
-            raise error.with_traceback(None) from (error.__cause__ if isinstance(error, CudaAPIError) else None)
+            array = error.device_array if isinstance(error, KernelTypeError) else None
+            if array is None or not self._dispatcher.capture(array):
+                if Settings.from_environment().traceback:
+                    raise
+                # the caller's mistake: our own frames would only hide it; what the driver said is a cause
+                raise error.with_traceback(None) from (error.__cause__ if isinstance(error, CudaAPIError) else None)
+        self(*args, **kwargs)  # with the array that the kernel captures as a further argument
 
     def count_work(self, *args: P.args, **kwargs: P.kwargs) -> Work:
         """The work of the launch with these arguments: FLOP and bytes, exactly, as the program has them.

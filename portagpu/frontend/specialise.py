@@ -74,6 +74,7 @@ def specialise(
         cluster=cluster,
         dependencies=dependencies,
     )
+    state.device_arrays = source.arrays
     return _lower(state, source, arguments, block_dim)
 
 

@@ -22,6 +22,9 @@ WARP_VALUES = "pg.warp"
 WARP_FLAGS = "pg.warp_flags"
 """The one for bits: votes, and who takes part."""
 
+CAPTURED_ARRAYS = "pg.arrays"
+"""The last parameter of a kernel that captures device arrays, and of the functions that it calls: their tuple."""
+
 # words of flags that guard the way to barriers: who is there, who takes a branch, whether any thread does
 LIVE, INSIDE, GATE = "live", "in", "gate"
 _GUARDS = tuple(f"{_OWN}{word}" for word in (LIVE, INSIDE, GATE))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
+
 import numpy as np
 import pytest
 from own_contexts import foreign_queue
 
 from portagpu import cuda, errors
+from portagpu import types as own_types
 from portagpu.cuda import types
 
 pytestmark = pytest.mark.one_device
@@ -97,3 +100,18 @@ def test_reductions_of_arrays_without_axes(device):
     out = np.zeros(4)
     _reduce_one[1, 1](np.array(2.5), out)
     assert list(out) == [7.5, 7.5, 3, 0]
+
+
+def test_every_name_of_a_type_is_a_name_of_cuda(device):
+    """`from portagpu.cuda import intp, double` as of `cuda.types`; kernels call them as they call `cuda.int64`."""
+    names = {name for name in own_types.NAMES if not hasattr(builtins, name)}
+    assert {name for name in names if getattr(cuda, name) is not getattr(cuda.types, name)} == set()
+    assert names <= {*cuda.__all__}
+
+    @cuda.jit
+    def kernel(out):
+        out[0] = cuda.intp(7) // 2 + cuda.double(0.25)
+
+    out = np.zeros(1)
+    kernel[1, 1](out)
+    assert out[0] == 3.25

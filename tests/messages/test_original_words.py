@@ -54,6 +54,16 @@ def test_arrays_that_cannot_be_made(function, words):
     assert not text.startswith("in numba-cuda")  # ours come first
 
 
+@pytest.mark.parametrize("alignment", [-1, 0, 3, 2048, "16", 1.5], ids=str)
+def test_alignments(alignment):
+    def kernel(x):
+        x[0, 0] = cuda.local.array(3, np.float32, alignment=alignment)[0]
+
+    text = _text(kernel)
+    assert "Alignment must be a constant power of two up to 1024: in cuda.local.array it is" in text
+    assert ("RequireLiteralValue: alignment must be a constant integer" in text) == (not isinstance(alignment, int))
+
+
 def test_names_without_a_value():
     @cuda.jit(device=True)
     def inner(x):

@@ -89,6 +89,8 @@ class ProgramState:
         self.structs: dict[Struct, None] = {}
         self.bound: dict[Any, frozenset[str]] = {}  # parameters of device functions that are needed at compile time
         self.local_functions: dict[Any, Any] = {}  # nested functions by the id of their node
+        self.device_arrays: tuple[Any, ...] = ()  # those that the kernel captures
+        self.with_arrays: dict[FunctionSource, FunctionSource] = {}  # device functions that these are passed to
         self.dynamic_shared = False
         self.cooperative = False  # whether the grid is a group
         self.halves = False  # whether float16 occurs

@@ -110,10 +110,12 @@ def _alignment(ctx: FunctionState, value: Value, name: str) -> int:
     wanted = value.value if isinstance(value, Const) else -1
     if wanted is None:
         return 0
-    if not isinstance(wanted, int | np.integer) or not 1 <= wanted <= 1024 or wanted & (wanted - 1):
+    whole = isinstance(value, Const) and isinstance(wanted, int | np.integer)
+    if not whole or not 1 <= wanted <= 1024 or wanted & (wanted - 1):
         ctx.fail(
-            f"the alignment of {name} must be a constant power of two up to 1024, not {describe(ctx, value)}",
+            f"Alignment must be a constant power of two up to 1024: in {name} it is {describe(ctx, value)}",
             kind=KernelValueError,
+            notes=() if whole else ("in numba-cuda: RequireLiteralValue: alignment must be a constant integer",),
         )
     return int(wanted)
 

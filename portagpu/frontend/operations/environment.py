@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from portagpu.dialect.names import Intrinsic
+from portagpu.errors import KernelTypeError
 from portagpu.frontend.arrays.static_arrays import captured_array
 from portagpu.frontend.core.convert import describe
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, TupleValue, Value, is_expr, leaves, rebuild
 from portagpu.frontend.operations.calls import value_of
+from portagpu.ir.names import CAPTURED_ARRAYS
 from portagpu.ir.nodes import Assign, Constant, Expr, Var
 
 
@@ -25,15 +27,29 @@ def captured(ctx: FunctionState, value: Any, name: str) -> Value:
     if isinstance(value, np.void) and value.dtype.names:
         return captured_array(ctx, np.asarray(value))
     if hasattr(value, "__cuda_array_interface__") or type(value).__name__ == "DeviceNDArray":
-        ctx.fail(
-            f"`{name}` is a device array that the kernel captures",
-            hint="pass it to the kernel as an argument",
-        )
+        return _device_array(ctx, value, name)
     if isinstance(value, Intrinsic):
         found = value_of(ctx, value.name)
         if found is not None:
             return found
     return Const(value)
+
+
+def _device_array(ctx: FunctionState, array: Any, name: str) -> Value:
+    """A captured device array: an item of the last parameter, if the launch passes it."""
+    passed = ctx.env.get(CAPTURED_ARRAYS)
+    if isinstance(passed, TupleValue):
+        for known, item in zip(ctx.program.device_arrays, passed.items, strict=True):
+            if known is array:
+                return item
+    error = ctx.error(
+        f"`{name}` is a device array that the kernel captures",
+        kind=KernelTypeError,
+        hint="pass it to the kernel as an argument",
+    )
+    assert isinstance(error, KernelTypeError)
+    error.device_array = array
+    raise error
 
 
 def tuple_items(ctx: FunctionState, value: Value) -> tuple[Value, ...]:

@@ -8,7 +8,7 @@ import inspect
 import textwrap
 import weakref
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
@@ -31,6 +31,7 @@ class FunctionSource:
     lines: tuple[str, ...]  # as in the file
     constexpr: frozenset[str]  # names of parameters bound at specialisation
     closure: dict[str, Any] = field(default_factory=dict)
+    arrays: tuple[Any, ...] = ()  # device arrays that the kernel captures: the items of its last parameter
     spans: dict[ast.AST, Span] = field(default_factory=dict)  # known places
     parameters: tuple[str, ...] = field(init=False)  # names in order, that of ``*args`` last
 
@@ -49,6 +50,22 @@ class FunctionSource:
     def takes_rest(self) -> bool:
         """Whether the last parameter is ``*args``: a tuple of the further positional arguments."""
         return self.tree.args.vararg is not None
+
+    def with_parameters(self, names: Iterable[str], constexpr: Iterable[str] = ()) -> FunctionSource:
+        """The same function with further parameters at the end, after that of ``*args``, which is a tuple's then."""
+        args = self.tree.args
+        extra = [ast.copy_location(ast.arg(arg=name), self.tree) for name in names]
+        made = ast.arguments(
+            posonlyargs=args.posonlyargs,
+            args=[*args.args, *([args.vararg] if args.vararg is not None else ()), *extra],
+            kwonlyargs=[],
+            kw_defaults=[],
+            defaults=[],
+        )
+        tree = ast.copy_location(
+            ast.FunctionDef(name=self.tree.name, args=made, body=self.tree.body, decorator_list=[]), self.tree
+        )
+        return replace(self, tree=tree, constexpr=self.constexpr | set(constexpr))
 
     def span(self, node: ast.AST) -> Span:
         """The place of a node in the user's file."""

@@ -31,10 +31,11 @@ from portagpu.frontend.source.capture import FunctionSource
 from portagpu.frontend.syntax import statements
 from portagpu.frontend.syntax.unset_variables import with_checks
 from portagpu.ir.analysis.uniform import may_wait
-from portagpu.ir.names import LOCAL_MARK
+from portagpu.ir.names import CAPTURED_ARRAYS, LOCAL_MARK
 from portagpu.ir.nodes import CallFunction, Constant, Expr, Member, Var
 from portagpu.ir.program import Function, MemoryArray, Parameter, ParameterRole
 from portagpu.ir.types import VOID, Element, Pointer, Scalar, Space, Struct, Type
+from portagpu.package_stamp import is_of_package
 from portagpu.types import Number
 from portagpu.types import Type as PublicType
 
@@ -50,6 +51,11 @@ def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call)
         returns = signature.return_type
     source, extra = callee.captured(ctx)
     arguments += extra
+    arrays = ctx.env.get(CAPTURED_ARRAYS)
+    if arrays is not None and not is_of_package(source.function):
+        known = ctx.program.with_arrays
+        source = known.get(source) or known.setdefault(source, source.with_parameters((CAPTURED_ARRAYS,)))
+        arguments = [*arguments, arrays]
     # Which parameters must be constants (shapes of arrays, dtypes) shows only where the body uses them: that depends on
     # the meaning of names, on branches decided at compile time, and on what the callee's callees do. So the body is
     # lowered until it asks for one, and then with that one bound; a parameter is asked for once in a program.

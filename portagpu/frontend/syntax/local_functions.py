@@ -63,21 +63,8 @@ class LocalFunction(DeviceCallable):
                 ctx.fail(
                     f"`{name}` calls itself", kind=UnsupportedSyntaxError, hint="kernels have no recursion; use a loop"
                 )
-        constants = {n for n, v in found.items() if isinstance(v, Const)}
-        source = self._source
-        arguments = source.tree.args
-        extra = [ast.copy_location(ast.arg(arg=name), source.tree) for name in found]
-        made = ast.arguments(
-            posonlyargs=arguments.posonlyargs,
-            args=[*arguments.args, *([arguments.vararg] if arguments.vararg is not None else ()), *extra],
-            kwonlyargs=[],
-            kw_defaults=[],
-            defaults=[],
-        )
-        tree = ast.copy_location(
-            ast.FunctionDef(name=source.tree.name, args=made, body=source.tree.body, decorator_list=[]), source.tree
-        )
-        return replace(source, tree=tree, constexpr=source.constexpr | constants), list(found.values())
+        constants = [n for n, v in found.items() if isinstance(v, Const)]
+        return self._source.with_parameters(found, constants), list(found.values())
 
 
 def define(ctx: FunctionState, node: ast.FunctionDef | ast.Lambda, defaults: list[Value]) -> Const:

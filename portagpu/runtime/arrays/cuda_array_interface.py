@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import sys
 import threading
 import weakref
 from types import FrameType
@@ -142,7 +143,14 @@ def is_asked_for(frame: FrameType) -> bool:
     code = frame.f_code
     if NAME not in code.co_names and NAME not in code.co_consts:
         return False
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0] not in _CUDA_LIBRARIES
+    library = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    return library not in _CUDA_LIBRARIES or _is_replaced(library)
+
+
+def _is_replaced(library: str) -> bool:
+    """Whether `portagpu.cuda` stands in the place of a library's ``cuda``: its pointers then come back to us."""
+    module = sys.modules.get(f"{library}.cuda")
+    return module is not None and module is sys.modules.get("portagpu.cuda")
 
 
 def has_interface(obj: Any) -> bool:

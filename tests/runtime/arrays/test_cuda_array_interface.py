@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import sys
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -139,6 +141,18 @@ def test_libraries_do_not_see_the_pointer(device):
     exec("def find(x): return x.__cuda_array_interface__", own)
     assert own["find"](x)["shape"] == (3,)
     assert Wrapper(x).__cuda_array_interface__["version"] == 3
+
+
+def test_modules_of_a_library_whose_cuda_is_ours_see_the_pointer(device, monkeypatch):
+    """Programs that put `portagpu.cuda` in the place of `numba.cuda`: the pointers come back to us."""
+    x = cuda.to_device(np.arange(3))
+    module = {"__name__": "numba.cuda.testing"}
+    exec("def interface(x): return getattr(x, '__cuda_array_interface__', None)", module)
+    if not cuda.current_context().driver.shares_addresses:
+        monkeypatch.setitem(sys.modules, "numba.cuda", ModuleType("numba.cuda"))
+        assert module["interface"](x) is None
+    monkeypatch.setitem(sys.modules, "numba.cuda", cuda)
+    assert module["interface"](x)["shape"] == (3,)
 
 
 def _has(x, name):
