@@ -98,6 +98,7 @@ class Capabilities:
     cuts_subscripts: bool = True  # False: 64-bit subscripts of shared memory are converted to 32 bits, not cast
     keeps_negations: bool = True  # False: in kernels with barriers, no compiler may see that a float is negated
     sees_divergence: bool = True  # False: beside barriers, the driver takes what some threads set for uniform
+    blends_values: bool = True  # False: vectorisers take uniform values that some threads' branches assign for uniform
     takes_all_cases: bool = True  # False: before barriers, no compiler may see tests for all values of a number
     optimised_rotations: bool = True  # the driver runs what its optimiser makes of `x << k | x >> 32 - k`
     line_directives: bool  # the driver reports the user's lines, and wants them in the text

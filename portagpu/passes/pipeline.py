@@ -21,6 +21,7 @@ from portagpu.passes.arithmetic.loop_directions import directed
 from portagpu.passes.arithmetic.low_bits import shortened
 from portagpu.passes.arithmetic.sums_with_one import sums_with_one
 from portagpu.passes.arithmetic.vector_calls import vector_calls
+from portagpu.passes.barriers.branch_values import mark_branch_values
 from portagpu.passes.barriers.converge import converge, refused
 from portagpu.passes.barriers.divergence import mark_divergence
 from portagpu.passes.emulation.async_copies import async_copies
@@ -205,6 +206,14 @@ PIPELINE = ordered(
         when="a barrier occurs, and the driver takes values that such statements set for uniform",
         applies=lambda program, target: not target.caps.sees_divergence,
         after=("halves",),  # nothing else needs to know the branches
+    ),
+    Pass(
+        name="branch_values",
+        does="makes uniform values that only some threads assign depend on the thread's index",
+        run=lambda program, target: mark_branch_values(program),
+        when="the driver's vectoriser takes variables that get such values for uniform",
+        applies=lambda program, target: not target.caps.blends_values,
+        after=("halves",),  # which computes with constants
     ),
 )
 

@@ -48,11 +48,15 @@ BARRIERS = BLOCK_VOTES | EXCHANGES | {"syncthreads", "warp_barrier", "grid_sync"
 class Uniformity:
     """What is uniform in one function; ``arguments`` says whether its scalar parameters are.
 
-    ``divergent``: names of the parameters that are not, where callers are known.
+    ``divergent``: names of the parameters that are not, where callers are known. ``control``: whether variables that
+    some threads alone set are divergent, whatever they are set to.
     """
 
-    def __init__(self, function: Function, *, arguments: bool, divergent: frozenset[str] | None = None) -> None:
+    def __init__(
+        self, function: Function, *, arguments: bool, divergent: frozenset[str] | None = None, control: bool = True
+    ) -> None:
         self._divergent: set[Slot] = set()
+        self._control = control
         if divergent is not None:
             self._divergent |= {(p.name, p.type) for p in function.parameters if p.name in divergent}
         elif not arguments:
@@ -96,8 +100,9 @@ class Uniformity:
                     inner = divergent or not self.is_uniform(statement.condition)
                 case For():
                     bounds = (statement.start, statement.stop, statement.step)
-                    inner = divergent or not all(map(self.is_uniform, bounds)) or self.leaves_apart(statement)
-                    if inner:
+                    apart = not all(map(self.is_uniform, bounds))
+                    inner = divergent or apart or self.leaves_apart(statement)
+                    if apart or (inner and self._control):
                         self._divergent.add((statement.counter.name, statement.counter.type))
                 case While():
                     condition = self.is_uniform(statement.condition)
@@ -105,7 +110,7 @@ class Uniformity:
                 case _:
                     pass
             for block in blocks(statement):
-                self._visit(block, inner)
+                self._visit(block, inner and self._control)
 
     def leaves_apart(self, loop: For | While, jump: type[Break] | UnionType = Break | Continue) -> bool:
         """Whether threads leave the loop, or one of its iterations, apart by a jump."""

@@ -89,6 +89,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         cuts_subscripts=hints.cuts_subscripts,
         keeps_negations=hints.keeps_negations,
         sees_divergence=hints.sees_divergence,
+        blends_values=hints.blends_values,
         takes_all_cases=hints.takes_all_cases,
         crashing_compiler=hints.crashing_compiler,
         staged_copies=hints.staged_copies,

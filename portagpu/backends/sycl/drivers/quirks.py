@@ -21,6 +21,7 @@ class Hints:
     diverging_nests: bool = True
     cuts_subscripts: bool = True
     keeps_negations: bool = True
+    blends_values: bool = True
     crashing_compiler: bool = True
 
 
@@ -31,6 +32,7 @@ _HINTS = {
         diverging_nests=False,
         cuts_subscripts=False,
         keeps_negations=False,
+        blends_values=False,
     ),
 }
 _NO_POINTERS = "kernels cannot take its memory as addresses (unified shared memory), and it takes no SPIR-V"

@@ -1,0 +1,165 @@
+"""Pass: values that branches of some threads leave in variables, marked for vectorisers that take them for uniform.
+
+A CPU compiler that runs neighbouring threads in the lanes of a vector keeps one number for all lanes where it takes a
+variable for uniform. One vectoriser does so where branches that threads take apart set a variable to uniform values,
+if there are branches inside of them, with a barrier behind them or without:
+
+    if t != 0:                              # lanes take both sides
+        o[i] = x[i] if n > 3 else t         # a branch inside
+        v = 3                               # v = get_local_id(0) < get_local_size(0) ? 3 : 0
+    else: ...
+
+So what is assigned there depends on the thread's index: a choice whose condition always holds. Values that depend on
+the thread themselves stay as they are, as do those of branches that only assign, which become selects.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from portagpu.ir.analysis.uniform import Uniformity, is_pure, mentions, slots_in
+from portagpu.ir.names import own
+from portagpu.ir.nodes import (
+    Assign,
+    Break,
+    CallFunction,
+    Constant,
+    Continue,
+    Expr,
+    For,
+    If,
+    Load,
+    Operation,
+    Return,
+    Select,
+    Stmt,
+    Store,
+    Var,
+    VectorLoad,
+    While,
+)
+from portagpu.ir.program import Function, Program
+from portagpu.ir.types import BOOLEAN, Pointer, Scalar, Space
+from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
+
+
+def mark_branch_values(program: Program) -> Program:
+    """The program with uniform values that divergent control flow assigns or returns marked."""
+
+    def marked(function: Function, *, is_kernel: bool = False) -> Function:
+        if not any(isinstance(s, If | While | For) for s in function.body):
+            return function
+        return replace(function, body=tuple(_Marker(function, is_kernel).block(function.body, False)))
+
+    return replace(
+        program, kernel=marked(program.kernel, is_kernel=True), functions=tuple(map(marked, program.functions))
+    )
+
+
+class _Marker:
+    """The statements of one function."""
+
+    def __init__(self, function: Function, is_kernel: bool) -> None:
+        self._uniform = Uniformity(function, arguments=is_kernel)
+        self._data = Uniformity(function, arguments=True, control=False)
+        self._mentions = mentions((function.body,))
+        self._count = 0
+
+    def block(self, body: tuple[Stmt, ...], divergent: bool, *, looped: bool = False) -> list[Stmt]:
+        """The statements of a block.
+
+        ``divergent``: whether only some threads may run it. ``looped``: a loop's body, in which all threads that run an
+        iteration count alike: such counters stay uniform, so that neighbouring threads load neighbouring elements.
+        """
+        result: list[Stmt] = []
+        used = mentions((body,)) if divergent else {}
+        for statement in body:
+            match statement:
+                case Assign(target=target) if divergent:
+                    slot = target.name, target.type
+                    outside = self._mentions.get(slot, 0) > used.get(slot, 0)
+                    counts = looped and slot in slots_in(statement.value)
+                    result += self._assignment(statement) if outside and not counts else [statement]
+                case Store(base=base) if divergent and _is_own(base):
+                    before, value = self._marked(statement.value)
+                    result += [*before, replace(statement, value=value)]
+                case Return(values=values) if divergent and values:
+                    parts = [self._marked(value) for value in values]
+                    result += [s for before, _ in parts for s in before]
+                    result.append(replace(statement, values=tuple(value for _, value in parts)))
+                case If() | For() | While():
+                    apart = self._runs_apart(statement)
+                    inner = divergent or (apart and not _is_select(statement))
+                    result.append(self._inside(statement, inner))
+                    if _jumps(statement):
+                        divergent, looped = divergent or apart, False
+                case _:
+                    result.append(statement)
+        return result
+
+    def _inside(self, statement: If | For | While, divergent: bool) -> Stmt:
+        if isinstance(statement, If):
+            then, orelse = (tuple(self.block(part, divergent)) for part in blocks(statement))
+            return replace(statement, then=then, orelse=orelse)
+        return replace(statement, body=tuple(self.block(statement.body, divergent, looped=True)))
+
+    def _runs_apart(self, statement: If | For | While) -> bool:
+        """Whether only some threads may run a part of a statement, or some more often."""
+        if not all(map(self._uniform.is_uniform, expressions(statement))):
+            return True
+        return not isinstance(statement, If) and self._uniform.leaves_apart(statement, Break)
+
+    def _assignment(self, statement: Assign) -> list[Stmt]:
+        value = statement.value
+        if not self._needs_mark(value):
+            return [statement]
+        if _is_free(value):
+            return [replace(statement, value=_mark(value))]
+        return [statement, replace(statement, value=_mark(statement.target))]
+
+    def _marked(self, value: Expr) -> tuple[list[Stmt], Expr]:
+        """A value marked, and the statement that computes it before where it costs something."""
+        if not self._needs_mark(value):
+            return [], value
+        if _is_free(value):
+            return [], _mark(value)
+        self._count += 1
+        target = Var(own(f"branch{self._count}"), value.type, span=value.span)
+        return [Assign(target, value, span=value.span)], _mark(target)
+
+    def _needs_mark(self, value: Expr) -> bool:
+        kind = value.type
+        if not isinstance(kind, Scalar) or kind.dtype.is_complex:
+            return False
+        if isinstance(value, CallFunction):
+            return all(map(self._data.is_uniform, value.args))
+        return self._data.is_uniform(value)
+
+
+def _mark(value: Expr) -> Select:
+    """The value, in a form that no compiler takes for the same in all threads."""
+    assert isinstance(value.type, Scalar)
+    other = int(isinstance(value, Constant) and not value.value)
+    no = Constant(bool(other) if value.type == BOOLEAN else other, value.type, span=value.span)
+    return Select(Operation("diverging", (), BOOLEAN, span=value.span), value, no, value.type, span=value.span)
+
+
+def _is_free(value: Expr) -> bool:
+    """Whether a value may be computed under a condition: a compiler makes no branch of it."""
+    return is_pure(value) and not any(isinstance(e, Load | VectorLoad) for e in all_expressions(value))
+
+
+def _is_select(statement: Stmt) -> bool:
+    """Whether a branch only assigns what costs nothing, so that compilers make selects of it."""
+    if not isinstance(statement, If):
+        return False
+    return all(isinstance(s, Assign) and _is_free(s.value) for part in blocks(statement) for s in part)
+
+
+def _jumps(statement: Stmt) -> bool:
+    """Whether threads may leave a function or an iteration in a statement, so that only some go on behind it."""
+    return any(isinstance(s, Return | Break | Continue) for s in all_statements((statement,)))
+
+
+def _is_own(base: Expr) -> bool:
+    return isinstance(base.type, Pointer) and base.type.space is Space.THREAD
