@@ -36,7 +36,7 @@ def scale_of(largest, usual: cuda.constexpr, real: cuda.constexpr):
     if largest < real(1 / usual.usual):
         scale = real(usual.factor)
         back = real(1 / usual.factor)
-    elif largest > real(usual.usual):
+    elif largest > real(usual.usual) and largest < real(np.inf):  # finite numbers beside infinity keep their squares
         scale = real(1 / usual.factor)
         back = real(usual.factor)
     return scale, back
