@@ -56,6 +56,23 @@ def _total(held, plan: cuda.constexpr):
     return total
 
 
+@cuda.jit(device=True)
+def larger(largest, size, plan: cuda.constexpr):
+    """The larger magnitude; infinity for NaN."""
+    return max(largest, size if size < plan.real(math.inf) else plan.real(math.inf))
+
+
+@cuda.jit(device=True)
+def scale_of_largest(largest, plan: cuda.constexpr):
+    """The power of two that brings a matrix's largest part to what is from 1/2 to 1; NaN for one that is not finite."""
+    scale = plan.real(1)
+    if largest == plan.real(math.inf):
+        scale = plan.real(math.nan)
+    elif largest > plan.real(0):
+        scale = plan.real(math.ldexp(plan.real(1), -max(math.frexp(largest)[1], plan.least)))
+    return scale
+
+
 @cuda.jit
 def scale_columns(a, g, v, scales, n, m, plan: cuda.constexpr):
     """The columns of m x n matrices as rows of g, with their largest part from 1/2 to 1; and v = 1.
@@ -69,14 +86,12 @@ def scale_columns(a, g, v, scales, n, m, plan: cuda.constexpr):
     start = a.first + matrix * a.batch
     largest = plan.real(0)
     for at in range(thread, n * m, kind(plan.threads)):
-        largest = max(largest, size_of(element_at(a, start, at // n, at % n, plan), plan))
+        largest = larger(largest, size_of(element_at(a, start, at // n, at % n, plan), plan), plan)
     held[thread] = largest
     cuda.syncthreads()
     for t in range(plan.threads):
         largest = max(largest, held[t])
-    scale = plan.real(1)
-    if largest > plan.real(0) and largest < plan.real(math.inf):
-        scale = plan.real(math.ldexp(plan.real(1), -max(math.frexp(largest)[1], plan.least)))
+    scale = scale_of_largest(largest, plan)
     if thread == kind(0):
         scales[matrix] = scale
     for at in range(thread, n * m, kind(plan.threads)):

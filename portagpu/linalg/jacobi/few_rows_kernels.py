@@ -15,7 +15,7 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.factorisations.cells import conjugate, real_product
-from portagpu.linalg.jacobi.edges import comes_before, element_at, size_of
+from portagpu.linalg.jacobi.edges import comes_before, element_at, larger, scale_of_largest, size_of
 from portagpu.linalg.jacobi.kernels import products_of, turn_pair
 
 
@@ -25,11 +25,8 @@ def _scale_of(a, start, n, m, edge: cuda.constexpr):
     largest = edge.real(0)
     for i in range(m):
         for j in range(n):
-            largest = max(largest, size_of(element_at(a, start, i, j, edge), edge))
-    scale = edge.real(1)
-    if largest > edge.real(0) and largest < edge.real(math.inf):
-        scale = edge.real(math.ldexp(edge.real(1), -max(math.frexp(largest)[1], edge.least)))
-    return scale
+            largest = larger(largest, size_of(element_at(a, start, i, j, edge), edge), edge)
+    return scale_of_largest(largest, edge)
 
 
 @cuda.jit(device=True)

@@ -97,3 +97,12 @@ def test_determinants_of_nan(device, n, dtype):
         for shape in (a, a[0]):  # batches and single matrices have kernels of their own
             found = np.isnan(np.linalg.det(cuda.to_device(shape)).copy_to_host())
             assert np.all(found | ~np.broadcast_to(reached, len(rows))[: found.size].reshape(found.shape))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("n", [2, 5, 40])
+def test_singular_values_and_eigenvalues_of_what_is_not_finite(device, n, value):
+    a = np.eye(n) + 0.1
+    a[0, 1] = a[1, 0] = value
+    assert np.isnan(np.linalg.svd(cuda.to_device(a), compute_uv=False).copy_to_host()).all()
+    assert np.isnan(np.linalg.eigvalsh(cuda.to_device(a)).copy_to_host()).all()
