@@ -1,8 +1,7 @@
-"""NaN, infinities and zeros in each operand of LAPACK: where SciPy's results are not finite, ours are not, and info is 0
-for the same operands.
+"""NaN, infinities and zeros in each operand of LAPACK: elements and info against SciPy's.
 
-Where SciPy's are finite, so are ours. Cholesky factors differ: info is the order of the minor with a NaN, as in
-LAPACK's own code; OpenBLAS's is 0.
+Elements are not finite where SciPy's are not, and results are finite where SciPy's whole result is. Cholesky factors
+differ: info is the order of the minor with a NaN, as in LAPACK's own code; OpenBLAS's is 0.
 """
 
 from __future__ import annotations
