@@ -188,9 +188,9 @@ def complex_exp2(z: Any) -> Any:
     if math.isfinite(rest):
         cosine, sine = fma(-rest, sine, cosine), fma(rest, cosine, sine)
     if x > math.log2(float(np.finfo(x.dtype).max)):  # the factor may overflow where the product does not
-        half = math.exp2(x * 0.5)
+        half = np.exp2(x * 0.5)
         return complex(half * cosine * half, half * sine * half)
-    size = math.exp2(x)
+    size = np.exp2(x)
     return complex(size * cosine, size * sine)
 
 
