@@ -300,6 +300,35 @@ def test_divergence_marks_what_sets_variables_for_later():
     assert "diverging" not in after("divergence", lowered(no_barrier, INTEGERS), misses)
 
 
+def test_branch_values_depend_on_the_thread():
+    @cuda.jit
+    def choices(x, n):
+        own = 7
+        count = 0
+        if x[cuda.grid(1)] > 0:
+            if n > 3:
+                x[0] = 5
+            own = 3
+        while x[count] < cuda.threadIdx.x:
+            count += 1
+        x[1] = own + count
+
+    @cuda.jit
+    def selects(x, n):
+        own = 7
+        if x[cuda.grid(1)] > 0:
+            own = 3
+        if n > 3:
+            own = 5
+        x[1] = own
+
+    misses = dataclasses.replace(PLAIN, blends_values=False)
+    program = lowered(choices, INTEGERS, PYINT)
+    assert after("branch_values", program) == program_text(program)
+    assert after("branch_values", program, misses).count("own = select(diverging(), ") == 2  # and no counter
+    assert "diverging" not in after("branch_values", lowered(selects, INTEGERS, PYINT), misses)
+
+
 def test_exchange_buffers_takes_turns():
     @cuda.jit
     def twice(x):

@@ -6,7 +6,7 @@ if there are branches inside of them, with a barrier behind them or without:
 
     if t != 0:                              # lanes take both sides
         o[i] = x[i] if n > 3 else t         # a branch inside
-        v = 3                               # v = get_local_id(0) < get_local_size(0) ? 3 : 0
+        v = 3                               # v = 3 if diverging() else 0
     else: ...
 
 So what is assigned there depends on the thread's index: a choice whose condition always holds. Values that depend on

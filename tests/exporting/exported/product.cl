@@ -40,17 +40,19 @@ __kernel void product_(
         // 26: tile[x, y] = a[i, first + y] if i < a.shape[0] and first + y < a.shape[1] else 0
         tile_[x * 8 + y] = i < a_n0 && (long)first_ + (long)y < (long)a_n1 ? a[i * a_n1 + (first_ + y)] : 0.0f;
         // 27: cuda.syncthreads()
-        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
         // 28: for k in range(8):
         for (int k = 0; k < 8; k += 1) {
             // 29: if first + k < b.shape[0] and j < b.shape[1]:
-            if ((long)first_ + (long)k < (long)b_n0 && j < b_n1) {
-                // 30: total += tile[x, k] * b[first + k, j]
-                total_ = total_ + tile_[x * 8 + k] * b[first_ + k + j * b_n0];
+            if (get_local_id(0) < get_local_size(0)) {
+                if ((long)first_ + (long)k < (long)b_n0 && j < b_n1) {
+                    // 30: total += tile[x, k] * b[first + k, j]
+                    total_ = total_ + tile_[x * 8 + k] * b[first_ + k + j * b_n0];
+                }
             }
         }
         // 31: cuda.syncthreads()
-        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     }
     // 32: if i < c.shape[0] and j < c.shape[1]:
     if (i < c_n0 && j < c_n1) {

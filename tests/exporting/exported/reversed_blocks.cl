@@ -32,7 +32,7 @@ __kernel void reversed_blocks_(
     // 41: tile[t] = x[i]
     tile_0_[t] = x[i];
     // 42: cuda.syncthreads()
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     // 43: x[i] = tile[cuda.blockDim.x - 1 - t]
     x[i] = tile_0_[pg_wrap_index_int(pg_blockDim_x - 1 - t, tile_1_)];
 }

@@ -14,7 +14,7 @@ __attribute__((always_inline)) static inline int pg_warp_shuffle_int(__local ulo
     const int lanes = min(32, (int)(get_local_size(0) * get_local_size(1) * get_local_size(2)) - first);
     __local uint* values = (__local uint*)cells;
     values[id] = as_uint(value);
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     const int operand = mode == 1 || mode == 2 ? (int)min(lane_or_delta, 64u) : (int)(lane_or_delta & 31);
     const int from = mode == 0 ? operand : mode == 1 ? lane - operand : mode == 2 ? lane + operand : lane ^ operand;
     const int source = mode == 0 ? first + operand : mode == 1 ? id - operand : mode == 2 ? id + operand : id ^ operand;

@@ -25,7 +25,8 @@ KNOWN = [  # v0 to v2 are 7 before
     f"if t != 0:\n    {INNER}\n    v0 = 3\nelse:\n    {OTHER}",
     f"if n != 0 and t != 0:\n    {OTHER}\n    v0 = p\nelse:\n    {INNER}",
     f"v0 = result(t, n, s, x, o, i)\nif v0 > 3:\n    {INNER}",
-    f"l = cuda.local.array(2, np.int8)\nl[0] = 7\nif t != 0:\n    {INNER}\n    l[0] = 3\nelse:\n    {OTHER}\nv0 = l[0]",
+    "l = cuda.local.array(2, np.int64)\nl[0] = 7\n"
+    f"if t != 0:\n    {INNER}\n    l[0] = 3\nelse:\n    {OTHER}\nv0 = l[0]",
     f"f = 7.5\nif t != 0:\n    {INNER}\n    f = -0.0\nelse:\n    {OTHER}\nv0 = int(2 * f)",
     f"if t != 0:\n    if n != 0:\n        {CHOICE}\n        return\n{TESTS}\nv0 = 3",
 ]
