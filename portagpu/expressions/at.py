@@ -73,9 +73,10 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
         raise ArgumentTypeError(f"numpy.{ufunc.__name__}.at takes {ufunc.nin + 1} arguments: a function of one or two")
     if a.readonly:
         raise ArgumentTypeError("the array is read-only")
-    values = [operand(x) for x in more]
+    values = [_typed(operand(x), a.dtype) for x in more]
     function = operations_of(ufunc, (a.dtype, *(type(x) if type(x) in PYTHON else x.dtype for x in values)))[0]
-    if not np.can_cast(function.dtype, a.dtype, "same_kind"):
+    wraps = function.dtype.kind == "i" and a.dtype.kind == "u"
+    if not (wraps or np.can_cast(function.dtype, a.dtype, "same_kind")):
         raise DTypeError(f"results of {function.dtype} cannot become {a.dtype}", hint="convert with astype")
     numbers = whole_steps(a.size, 0, 1, _INDEX, a.context).reshape(a.shape)
     places = getitem(numbers, _listed(indices))
@@ -86,6 +87,13 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
     _run(ufunc, function, flat, places.ravel(), [x.ravel() for x in given])
     if flat.allocation_key != a.allocation_key:  # a copy
         a[...] = flat.reshape(a.shape)
+
+
+def _typed(x: Any, dtype: np.dtype[Any]) -> Any:
+    """An operand: Python's integers that the dtype cannot hold are of NumPy's default dtype, and results wrap."""
+    if type(x) is not int or dtype.kind not in "iu" or np.iinfo(dtype).min <= x <= np.iinfo(dtype).max:
+        return x
+    return np.asarray(x)[()]
 
 
 def _listed(indices: Any) -> Any:

@@ -91,7 +91,8 @@ def linspace(
     step = (last - first) / number(gaps) if gaps > 0 else last - first
     made = steps(num, first, step, computed, context, stop=last if endpoint and num > 1 else None)
     if kind.kind in "iu":
-        return convert(apply(np.floor, made), kind)
+        whole = apply(np.floor, made)
+        return convert(whole if kind.itemsize == 8 else convert(whole, _INT), kind)  # integers wrap, floats may not
     return made if kind == computed else convert(made, kind)
 
 
@@ -195,7 +196,7 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
         kind = kinds.get(type(fill_value)) or np.asarray(fill_value).dtype
     else:
         kind = checked_dtype(dtype)
-    return filled(_shape(shape), _number(fill_value), kind, context)
+    return filled(_shape(shape), number_to_fill(fill_value, kind), kind, context)
 
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
@@ -203,11 +204,13 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
     like = array_of(x)
     there = like.context if device is None else context_on(device)
     kind = like.dtype if dtype is None else checked_dtype(dtype)
-    return filled(like.shape, _number(fill_value), kind, there, strides_as(like, kind))
+    return filled(like.shape, number_to_fill(fill_value, kind), kind, there, strides_as(like, kind))
 
 
-def _number(value: Any) -> Any:
-    return value.item() if isinstance(value, DeviceNDArray) else value
+def number_to_fill(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A number that new arrays hold: NumPy casts floats to integers whatever they are, with a warning."""
+    number = value.item() if isinstance(value, DeviceNDArray) else value
+    return np.full((), number, dtype)[()] if isinstance(number, float) and dtype.kind in "iu" else number
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
@@ -262,8 +265,11 @@ def _triangle(value: Any, low: int, high: int) -> DeviceNDArray:
     return chosen(mask, x, x.dtype.type(0))
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[DeviceNDArray, ...]:
-    """Arrays of the coordinates of a grid whose axes have these coordinates: "xy" (columns first) or "ij"."""
+def meshgrid(*arrays: Any, indexing: str = "xy", copy: bool = True) -> tuple[DeviceNDArray, ...]:
+    """Arrays of the coordinates of a grid whose axes have these coordinates: "xy" (columns first) or "ij".
+
+    Without ``copy`` they are read-only views.
+    """
     if indexing not in ("xy", "ij"):
         raise ShapeError(f"indexing is 'xy' or 'ij', not {indexing!r}")
     given = arrays_of(arrays)
@@ -278,5 +284,6 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[DeviceNDArray, ...]:
     made = []
     for x, axis in zip(given, order, strict=True):
         along = x.reshape(*(x.size if n == axis else 1 for n in range(len(given))))
-        made.append(along.broadcast_to(tuple(shape)).copy())
+        view = along.broadcast_to(tuple(shape))
+        made.append(view.copy() if copy else view)
     return tuple(made)

@@ -70,10 +70,14 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> DeviceNDArray:
         raise ShapeError("0-d arrays cannot be put one behind the other", hint="use stack")
     at = normal_axis(axis, first.ndim)
     rest = (*first.shape[:at], *first.shape[at + 1 :])
+    order, is_c = None, True
     for x in parts:
         if x.ndim != first.ndim or (*x.shape[:at], *x.shape[at + 1 :]) != rest:
             raise ShapeError(f"arrays of shapes {first.shape} and {x.shape} cannot be joined along axis {at}")
-    order = _order_of(parts, at)
+        if x.layout != "C":
+            is_c = False
+    if not is_c:
+        order = _order_of(parts, at)
     if order is not None:
         parts, at = [x.transpose(order) for x in parts], order.index(at)
     if _are_few(parts):
@@ -85,8 +89,6 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> DeviceNDArray:
 
 def _order_of(parts: Sequence[DeviceNDArray], axis: int) -> tuple[int, ...] | None:
     """The order of the axes of arrays that are joined, that of the longest steps first; None for C order."""
-    if all(x.layout == "C" for x in parts):
-        return None
     shape = list(parts[0].shape)
     shape[axis] = max(2, sum(x.shape[axis] for x in parts))
     strides = strides_of_joined(tuple(shape), tuple((x.shape, x.strides) for x in parts), 1)
@@ -117,10 +119,14 @@ def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> DeviceNDArray:
     """Arrays of one shape along a new axis."""
     parts = _arrays(arrays)
     shape = parts[0].shape
-    if any(x.shape != shape for x in parts):
-        raise ShapeError("arrays that are stacked have one shape", hint="use concat")
+    is_c = True
+    for x in parts:
+        if x.shape != shape:
+            raise ShapeError("arrays that are stacked have one shape", hint="use concat")
+        if x.layout != "C":
+            is_c = False
     at = normal_axis(axis, len(shape) + 1)
-    if any(x.layout != "C" for x in parts):
+    if not is_c:
         return concat([x._view((*(slice(None),) * at, None, Ellipsis)) for x in parts], axis=at)
     if _are_few(parts):
         return repeated((stack, at), parts, lambda: _stacked(parts, at))

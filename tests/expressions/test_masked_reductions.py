@@ -31,7 +31,7 @@ def _reduced(function, x, put, options):
 
 
 @pytest.mark.one_device
-@pytest.mark.in_turn(6)
+@pytest.mark.in_turn(14)
 @pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:All-NaN slice encountered")
 @pytest.mark.parametrize(("function", "dtype"), list(itertools.product(_FUNCTIONS, _DTYPES)))
 def test_options_are_numpys(device, function, dtype):
@@ -78,3 +78,16 @@ def test_masks_that_are_larger(device, function, options):
         with pytest.raises(PortaGPUError, match="where=") as raised:
             getattr(np, function)(cuda.to_device(x), axis=-1, where=cuda.to_device(mask), **options)
         assert isinstance(raised.value, ValueError)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("function", ["sum", "std"])
+def test_dtypes_of_complex_numbers(device, function):
+    """Complex elements lose their imaginary parts where the dtype is real; one that is complex is the result's."""
+    host, dtype = (np.arange(4) + 2j, np.float32) if function == "sum" else (np.arange(4.0), np.complex64)
+    expected = getattr(np, function)(host.real, dtype=dtype)
+    found = getattr(np, function)(
+        cuda.to_device(host.astype(np.complex64 if dtype is np.float32 else np.float32)), dtype=dtype
+    )
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found.copy_to_host(), expected, rtol=1e-6)

@@ -85,7 +85,7 @@ _LAUNCHED = frozenset(
     in "tril gradient pad sort argsort cumsum cumprod concatenate stack take take_along_axis repeat tile argmax sum max"
     " mean any std nansum in copy array".split()
 )
-"""Those whose kernels are compiled by the call: for one layout only."""
+"""Those whose kernels are compiled by the call: for one layout only, and some of them in a run."""
 
 TWO = {
     "add": np.add,
@@ -144,8 +144,16 @@ def _check(name, function, expected, found, *, values):
 def test_of_one_array(device, layout):
     host, mine = _both(layout)
     for name, function in ONE.items():
-        if layout == "permuted" or name not in _LAUNCHED:
+        if name not in _LAUNCHED:
             _check(name, function, [host], [mine], values=False)
+
+
+@pytest.mark.one_device
+@pytest.mark.in_turn(6)
+@pytest.mark.parametrize("name", sorted(_LAUNCHED))
+def test_of_one_array_that_are_launched(device, name):
+    host, mine = _both("permuted")
+    _check(name, ONE[name], [host], [mine], values=False)
 
 
 @pytest.mark.one_device
@@ -172,6 +180,7 @@ def test_views_and_copies(device, layout):
 
 
 @pytest.mark.one_device
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     "name", ["chained", "frexp", "where", "roll", "cumsum", "sort", "concatenate", "stack", "sum 1 True"]
 )
@@ -229,3 +238,34 @@ def test_reductions_of_expressions_in_other_orders(device):
         plain = cuda.to_device(host)
         np.testing.assert_array_equal((plain * 2).sum(axis=1).copy_to_host(), (host * 2).sum(axis=1))
         assert xp.sum(plain, axis=1).strides == host.sum(axis=1).strides
+
+
+@pytest.mark.one_device
+def test_real_arrays_are_their_conjugates(device):
+    for dtype in (bool, np.int32, np.float32):
+        x = cuda.to_device(np.ones((2, 2), dtype))
+        assert x.conj() is x and x.conjugate() is x
+        assert np.linalg.matrix_power(x, 1) is x
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: x.view(), np.diag, lambda x: np.meshgrid(x[0], x[1], copy=False)[0], lambda x: np.diag(x, -1)],
+    ids=["view", "diag", "meshgrid", "diag below"],
+)
+def test_views_of_matrices(device, function):
+    host = np.asfortranarray(np.arange(9.0).reshape(3, 3))
+    x = cuda.to_device(host)
+    found, expected = function(x), function(host)
+    assert found.allocation_key == x.allocation_key or not np.shares_memory(expected, host)
+    assert _lies(found) == _lies(expected)
+    np.testing.assert_array_equal(found.copy_to_host(), expected)
+
+
+@pytest.mark.one_device
+def test_bools_have_no_mixed_quantiles(device):
+    x = cuda.to_device(np.array([True, False, True]))
+    with pytest.raises(TypeError):
+        np.quantile(x, 0.5)
+    assert float(np.median(x)) == 1

@@ -67,6 +67,7 @@ def _compare(expected, found, what):
 
 
 @pytest.mark.one_device
+@pytest.mark.in_turn(3)
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning", "ignore:invalid value", "ignore:overflow")
 @pytest.mark.parametrize("dtype", _DTYPES)
 def test_written(device, dtype):
@@ -123,3 +124,27 @@ def test_what_is_cast_wraps(device):
     y[-1] = cuda.to_device(np.array(2**63, np.uint64))
     own[-1] = np.array(2**63, np.uint64)
     np.testing.assert_array_equal(y.copy_to_host(), own)
+
+
+@pytest.mark.one_device
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_creation_casts_floats(device):
+    """New arrays hold floats as integers as NumPy casts them; integers wrap."""
+    like = xp.zeros(3, dtype=xp.int32)
+    for number in (float("inf"), float("nan"), 1e30, -3.7):
+        expected = np.full(3, number, np.int32)
+        for made in (xp.full(3, number, dtype=xp.int32), np.full_like(like, number)):
+            np.testing.assert_array_equal(made.copy_to_host(), expected)
+    np.testing.assert_array_equal(
+        xp.linspace(0, 300, 3, dtype=xp.uint8).copy_to_host(), np.linspace(0, 300, 3, dtype=np.uint8)
+    )
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("number", [300, -1])
+def test_ufunc_at_casts(device, number):
+    host = np.full(3, 7, np.uint8)
+    x = cuda.to_device(host)
+    np.maximum.at(x, [0], number)
+    np.maximum.at(host, [0], number)
+    np.testing.assert_array_equal(x.copy_to_host(), host)

@@ -12,7 +12,7 @@ import numpy as np
 from portagpu import dtypes
 from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, PortaGPUError, ShapeError, ShapeTypeError
 from portagpu.expressions.applied import as_operand
-from portagpu.expressions.apply import apply, put_off, result_of, store, strides_of, taken
+from portagpu.expressions.apply import apply, convert, put_off, result_of, store, strides_of, taken
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion, operation
 from portagpu.expressions.reductions.reducers import SHORT, Reducer, is_reorderable, reducer_of
@@ -88,6 +88,8 @@ def reduce(
         wanted = target.dtype
     if wanted is not None:
         wanted = np.dtype(wanted)
+    if wanted is not None and wanted.kind in "iuf" and x.dtype.kind == "c":
+        x = convert(x, wanted)
     reducer, axes, gone, kind = _reduction(ufunc, x.dtype, x.ndim, axis, wanted)
     if where is not True:
         x = _masked(reducer, x, where, ufunc, initial)
@@ -306,6 +308,8 @@ def variance(
     divisor = max(_count(x, axes) - correction, 0)
     node.strides = strides_of((value,), shape, node.dtype)
     found = averaged(put_off(node), axes, kind, divisor, root=root)
+    if dtype is not None:  # a complex one is the result's, too
+        found = found.astype(dtype, copy=False)
     return finished(found, x, axes, keepdims=keepdims, out=out)
 
 

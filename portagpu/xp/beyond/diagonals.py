@@ -21,11 +21,11 @@ _FAR = 2**62  # beyond all diagonals
 
 
 def _diag(v: Any, k: int = 0) -> DeviceNDArray:
-    """A copy of a matrix's diagonal, or the matrix with a diagonal."""
+    """A read-only view of a matrix's diagonal, or the matrix with a diagonal."""
     x = array_of(v)
     if x.ndim == 2:
         found: DeviceNDArray = call("diagonal", x, k)
-        return found.copy()
+        return found
     if x.ndim != 1:
         raise ShapeError(f"diag takes arrays of one or two axes, not of {x.ndim}", hint="x.diagonal()")
     extent = x.size + abs(k)

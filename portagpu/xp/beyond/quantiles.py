@@ -88,6 +88,8 @@ def _quantile(
         given = given.astype(x.dtype)  # Python's numbers take the elements' dtype
     if given.dtype.kind in "biu" and method == "linear":
         method = "lower"  # the first and the last element, in their dtype
+    if x.dtype.kind == "b" and method not in _OF_ELEMENTS:
+        raise ArgumentTypeError(f"bools are not mixed by method={method!r}", hint="method='nearest', or x.astype(...)")
     kind = _kind(x, given.dtype, method)
     places = np.asarray(q, np.float64) if type(q) in (int, float) else given.astype(np.float64)
     if not ((places >= 0) & (places <= 1)).all():
@@ -194,6 +196,8 @@ def _median(
 ) -> Any:
     """The middle element, or the mean of two; NaN of no elements, as `numpy.mean` has it."""
     x = array_of(a)
+    if x.dtype.kind == "b":
+        x = x.astype(creation.default_float(x.context))
     rows, shape = _rows(x, axis)
     if rows.shape[-1]:
         return _quantile(x, 0.5, axis, out, keepdims=keepdims, without_nan=without_nan)

@@ -55,7 +55,7 @@ def _linspace(
         found[-1, ...] = last
     wanted = kind if dtype is None else np.dtype(dtype)
     if wanted.kind in "iu":
-        found = apply(np.floor, found)
+        found = apply(np.floor, found).astype(wanted if wanted.itemsize == 8 else _INDEX)  # integers wrap
     found = found.astype(wanted, copy=False)
     at = normal_axis(axis, found.ndim)
     result = manipulation.moveaxis(found, 0, at) if at else found

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError
+from portagpu.errors import DTypeError, NumberRangeError, OutOfBoundsError, ShapeError
 from portagpu.expressions import items as items  # which registers subscripts
 from portagpu.expressions.apply import apply, apply_into
 from portagpu.expressions.writing import assign, filled, is_number
@@ -51,7 +51,9 @@ def _like(value: Any) -> Callable[..., DeviceNDArray]:
         context = a.context if device is None else context_on(device)
         wanted = checked_dtype(kind)
         extents = a.shape if shape is None else checked_shape(shape)
-        return filled(extents, number, wanted, context, strides_as(a, wanted, order, shape))
+        return filled(
+            extents, creation.number_to_fill(number, wanted), wanted, context, strides_as(a, wanted, order, shape)
+        )
 
     return function
 
@@ -73,9 +75,9 @@ def _matrix(m: DeviceNDArray) -> DeviceNDArray:
 
 def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[DeviceNDArray, ...]:
     arrays = arrays_of(xi)
-    flat = [x.ravel() for x in arrays]
+    flat = [x if x.ndim == 1 else x.ravel() for x in arrays]
     if not sparse:
-        return creation.meshgrid(*flat, indexing=indexing)
+        return creation.meshgrid(*flat, indexing=indexing, copy=copy)
     order = list(range(len(flat)))
     if indexing == "xy" and len(flat) > 1:
         order[:2] = [1, 0]
@@ -259,7 +261,9 @@ def _check_number(number: Any, dtype: np.dtype[Any], casting: Any) -> None:
         np.copyto(np.empty((), dtype), number, casting)
     except TypeError as error:
         raise DTypeError(f"{type(number).__name__} does not become {dtype} with casting={casting!r}") from error
-    except (OverflowError, ValueError):
+    except OverflowError as error:  # of bool, too, to which assignments cast any integer
+        raise NumberRangeError(f"{type(number).__name__} does not become {dtype}: {error}") from error
+    except ValueError:
         pass  # the assignment says it
 
 

@@ -166,7 +166,9 @@ class ArrayElements(ArrayBase):
         return found
 
     def conj(self) -> Self:
-        """The complex conjugates."""
+        """The complex conjugates; a real array itself."""
+        if self.dtype.kind != "c":
+            return self
         found: Self = numpy_dispatch.call("conjugate", self)
         return found
 

@@ -95,9 +95,12 @@ class ArrayReshaping(ArrayBase):
     def _on(self, stream: Stream | int) -> Self:
         return self if is_default(stream) else self.bind(stream)
 
-    def view(self, dtype: Any) -> Self:
-        """View of the same bytes as another dtype. Raises `DTypeError`, or `ShapeError` where the bytes do not fit."""
-        kind = checked_dtype(dtype)
+    def view(self, dtype: Any = None) -> Self:
+        """View of the same bytes, by default of the same dtype.
+
+        Raises `DTypeError`, or `ShapeError` where the bytes do not fit.
+        """
+        kind = self.dtype if dtype is None else checked_dtype(dtype)
         return self._seen(("view", kind) if kind.names is None else None, lambda shadow: views.viewed(shadow, kind))
 
     def split(self, section: int, stream: Stream | int = 0) -> Iterator[Self]:
