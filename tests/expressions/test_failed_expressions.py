@@ -76,7 +76,7 @@ def test_only_readers_raise(x, monkeypatch, stage):
 
 @pytest.mark.parametrize("stage", _STAGES)
 def test_operands_that_are_written_since(x, monkeypatch, stage):
-    """What failed is not computed from what its operands hold by then."""
+    """A failed expression is not computed from later values of its operands."""
     failed = x + 1
     with failing(monkeypatch, stage) as kind:
         cuda.current_context().unsettled.settle()

@@ -29,7 +29,7 @@ BACK_ENDS = ("opencl", "cuda", "sycl")
 
 @dataclass(frozen=True)
 class Chunk:
-    """What a process does."""
+    """The work of one process."""
 
     subject: str
     device: str

@@ -57,7 +57,7 @@ class Kernel:
 
     @property
     def configuration(self) -> tuple[Any, ...]:
-        """What a launch is configured with."""
+        """The configuration of a launch."""
         return (self.grid, self.block, *((0, self.shared_bytes) if self.shared_bytes else ()))
 
     def values(self) -> tuple[Any, ...]:

@@ -111,14 +111,14 @@ def magnitude(value, is_complex: cuda.constexpr):
 
 @cuda.jit(device=True)
 def pivot_size(value, is_first, real: cuda.constexpr, is_complex: cuda.constexpr):
-    """What a candidate counts. A NaN in the first row stays the pivot, as LAPACK has it; others are no candidates."""
+    """A candidate's size in the search for a pivot. A NaN in the first row stays the pivot, as in LAPACK; others never win."""
     size = magnitude(value, is_complex)
     return size if size >= real(0) else real(np.inf) if is_first else real(-1)
 
 
 @cuda.jit(device=True)
 def divisor_of(pivot):
-    """What a column is divided by: its pivot. One that is 0 leaves the column, whose NaN then reach the rows below."""
+    """The divisor of a column: its pivot. A pivot of 0 leaves the column, whose NaN then reach the rows below."""
     return pivot if pivot != 0 else type(pivot)(1)
 
 

@@ -38,7 +38,7 @@ class _Waiting:
 
 
 class _LastCompiled(threading.local):
-    """Where this thread compiled last: `exec` of a text executes it from the same instruction."""
+    """The place of this thread's last compilation: `exec` of a text executes it from the same instruction."""
 
     site: tuple[int, int] | None = None
     number: int = 0

@@ -46,7 +46,7 @@ BARRIERS = BLOCK_VOTES | EXCHANGES | {"syncthreads", "warp_barrier", "grid_sync"
 
 
 class Uniformity:
-    """What is uniform in one function; ``arguments`` says whether its scalar parameters are.
+    """Uniform values of one function; ``arguments`` says whether its scalar parameters are uniform.
 
     ``divergent``: names of the parameters that are not, where callers are known. ``control``: whether variables that
     some threads alone set are divergent, whatever they are set to.

@@ -68,7 +68,7 @@ def with_facts(kind: type, facts: Facts) -> Any:
 def facts_for(
     kind: type, context: Context, shape: tuple[int, ...], dtype: np.dtype[Any], gapless: tuple[int, ...] | None = None
 ) -> Facts:
-    """What arrays of a shape and dtype have in common, by default in C order. Raises `OutOfMemoryError`.
+    """Facts that arrays of a shape and dtype share, by default in C order. Raises `OutOfMemoryError`.
 
     ``gapless``: strides of arrays without gaps in another order.
     """
