@@ -111,7 +111,7 @@ def magnitude(value, is_complex: cuda.constexpr):
 
 @cuda.jit(device=True)
 def pivot_size(value, is_first, real: cuda.constexpr, is_complex: cuda.constexpr):
-    """A candidate's size in the search for a pivot. A NaN in the first row stays the pivot, as in LAPACK; others never win."""
+    """Size of a candidate for the pivot. A NaN in the first row stays the pivot, as in LAPACK; others never win."""
     size = magnitude(value, is_complex)
     return size if size >= real(0) else real(np.inf) if is_first else real(-1)
 
