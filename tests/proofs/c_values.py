@@ -269,7 +269,7 @@ def functions(text):
         parser.take(")")
         if parser.word == "{":
             parameters += [last] if last else []
-            found[name] = ([(p[-2], p[-1]) for p in parameters if len(p) > 1], parser.block())
+            found[name] = ([(p[-2], p[-1]) for p in parameters if len(p) > 1], parser.block(), kind)
     return found
 
 
@@ -397,15 +397,14 @@ class Machine:
 
     def called(self, name, values):
         """A call of one of the text's functions."""
-        parameters, body = self.functions[name]
+        parameters, body, kind = self.functions[name]
         outside = self.names, self.result, self.left
         self.names = {p: converted(v, kind) for (kind, p), v in zip(parameters, values, strict=True)}
         self.result, self.left = None, z3.BoolVal(False)
         self.execute(body)
         found = self.result
         self.names, self.result, self.left = outside
-        kind = found.type if found is not None else "int"
-        return CValue(kind, found.term)
+        return converted(found, kind)
 
     # statements
 

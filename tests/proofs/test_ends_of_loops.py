@@ -50,8 +50,10 @@ def prove_step(loop):
         prove(z3.Not(where), [*known, runs], f"{fault} in {advance}")
     after = wide(machine.names["i"].term, kind, bits(kind) + 2)
     goes_on = z3.If(step > 0, counter + step < stop, counter + step > stop)
-    prove(machine.truth(Parser(test).expression()) == goes_on, [*known, runs], advance)
-    prove(z3.Implies(goes_on, after == counter + step), [*known, runs], advance)
+    ends = machine.truth(Parser(test).expression()) == goes_on
+    for way in (step > 0, step < 0):  # by sign: z3 decides neither of both at once for 64 bits
+        prove(ends, [*known, runs, way], advance)
+        prove(z3.Implies(goes_on, after == counter + step), [*known, runs, way], advance)
 
 
 def shown(expr):
@@ -61,7 +63,7 @@ def shown(expr):
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(k, id=str(k), marks=[] if k.dtype.size == 4 else [pytest.mark.thorough]) for k in KINDS]
+    "kind", [pytest.param(k, id=str(k), marks=[] if k == KINDS[2] else [pytest.mark.thorough]) for k in KINDS]
 )
 def test_a_step_beyond_the_end(kind):
     for loop in loops(kind):

@@ -55,7 +55,7 @@ def ir_text(expr):
 def bounded(kind):
     """Operands about which something is known."""
     x, high = var("x", kind), kind.dtype.limits[1]
-    yield from (x, const(5, kind), const(high, kind), const(min(-3, kind.dtype.limits[0]) or 2, kind))
+    yield from (x, const(5, kind), const(high, kind), const(kind.dtype.limits[0] or 2, kind))
     yield shapes.binary(ir.BinaryOp.AND, x, const(7, kind))
     yield shapes.binary(ir.BinaryOp.SHR, x, const(1, kind))
     yield shapes.operation("max", x, const(1, kind))
@@ -72,17 +72,24 @@ def of_bounded(kind):
 
 
 def in_reach(expr):
-    """Whether solvers decide it: no product or quotient of two numbers of 64 bits."""
+    """Whether solvers decide it: no product or quotient, but those of 8 bits with a constant."""
     kind = expr.type.dtype
     is_hard = isinstance(expr, ir.Binary) and expr.op is ir.BinaryOp.MUL
     is_hard = is_hard or (isinstance(expr, ir.Operation) and expr.name in ("floordiv", "mod"))
-    return not is_hard or kind.size == 1
+    parts = expr.args if isinstance(expr, ir.Operation) else (expr.left, expr.right) if is_hard else ()
+    return not is_hard or (kind.size == 1 and any(isinstance(part, ir.Constant) for part in parts))
 
 
 @pytest.mark.parametrize("wraps", [True, False])
 def test_some_ranges(wraps):
     for kind in (*shapes.INTEGERS, PYINT, PYINT_NARROW):
-        prove_ranges(itertools.islice(of_bounded(kind), 0, None, 499), wraps=wraps)
+        prove_ranges(itertools.islice(of_bounded(kind), 0, None, 997), wraps=wraps)
+
+
+@pytest.mark.parametrize("kind", [INT, LONG], ids=str)
+def test_counts_of_bits(kind):
+    """From 0 to the bits of the type, by their definitions."""
+    prove_ranges([shapes.operation(name, var("x", kind), kind=INT) for name in ("popc", "clz", "ffs")], wraps=True)
 
 
 @pytest.mark.thorough
@@ -275,6 +282,18 @@ def test_interval_rules_of_small_intervals():
             assert interval.low <= value <= interval.high
 
 
+@pytest.mark.parametrize("kind", [*shapes.INTEGERS, PYINT_NARROW], ids=[*NAMES, "weak int32"])
+def test_bounds_that_keep_moving(kind):
+    """A widened interval holds the one that moved, for all its shapes in and at the ends of the type."""
+    low, high = kind.dtype.limits
+    numbers = sorted({low, low + 1, 0, 1, 7, high - 1, high})
+    some = [Interval(a, b) for a, b in itertools.combinations_with_replacement(numbers, 2)]
+    for before, moved in itertools.product(some, repeat=2):
+        after = before.join(moved)
+        interval = intervals.widened(before, after, kind)
+        assert after.within(interval), (before, after, interval)
+
+
 def test_a_rule_without_its_condition_is_refuted():
     with pytest.raises(RefutedError):
         prove_rule(lambda a, b: Interval(a.low + b.low, a.high), lambda x, y: x + y)
@@ -333,6 +352,10 @@ def conditions(kind):
         yield shapes.compare(op, x, const(c, kind))
         yield shapes.compare(op, const(c, kind), x)
         yield shapes.compare(op, shapes.binary(ir.BinaryOp.ADD, x, const(2, kind), kind), const(c, kind))
+    for op, c in itertools.product(ir.CompareOp, (-1, 0, 5)):
+        yield shapes.compare(op, shapes.cast(x, LONG, False), const(c, LONG))
+        total = shapes.binary(ir.BinaryOp.ADD, x, const(2, kind), kind)
+        yield shapes.compare(op, shapes.cast(total, LONG, False), const(c, LONG))
     for op, logical in itertools.product((ir.CompareOp.LT, ir.CompareOp.GE), ir.LogicalOp):
         first, second = shapes.compare(op, x, const(3, kind)), shapes.compare(op, y, x)
         yield ir.Logical(logical, first, second, span=SPAN)

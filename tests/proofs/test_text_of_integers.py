@@ -43,6 +43,8 @@ def proved(exprs, **options):
 def test_one_operator(kind):
     x, y = var("x", kind), var("y", kind)
     proved([e for e in shapes.one_operator(kind, x, y) if not division(e) or kind == INT])
+    if kind.dtype.name in ("int32", "int64"):
+        proved([shapes.operation("ffs", x, kind=INT)])
 
 
 def division(expr):
@@ -78,7 +80,7 @@ def walk(expr):
 
 
 def test_comparisons_that_32_bits_decide():
-    proved(one_in(37, (e for e in shapes.widened_comparisons() if not any(map(slow, walk(e))))))
+    proved(one_in(101, (e for e in shapes.widened_comparisons() if not any(map(slow, walk(e))))))
 
 
 @pytest.mark.thorough

@@ -124,7 +124,7 @@ static inline int ${h.name}(long a, ulong b) {
 </%def>
 <%def name="ffs(h)">
 static inline int ${h.name}(${h.type} x) {
-    return x == 0 ? 0 : ${h.width} - (int)clz((${h.unsigned})(x & (0 - x)));
+    return x == 0 ? 0 : ${h.width} - (int)clz((${h.unsigned})x & (0 - (${h.unsigned})x));
 }
 </%def>
 <%def name="brev(h)">
