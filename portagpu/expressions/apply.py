@@ -45,7 +45,11 @@ def apply(ufunc: np.ufunc, *values: Any) -> DeviceNDArray:
             pass
         else:
             return put_off(_node(applied, operands))
-    operands, kinds, shape, context = taken(values)
+    try:
+        operands, kinds, shape, context = taken(values)
+    except ShapeError:
+        _check_dtypes(ufunc, values)
+        raise
     function = operation_of(ufunc, *kinds)
     try:
         operands = typed(operands, function.inputs)
@@ -102,7 +106,11 @@ def apply_all(
 
     Raises as `apply`.
     """
-    operands, kinds, shape, context = taken(values)
+    try:
+        operands, kinds, shape, context = taken(values)
+    except ShapeError:
+        _check_dtypes(ufunc, values, dtype=dtype, casting=casting)
+        raise
     functions = operations_of(ufunc, tuple(kinds), dtype, casting)
     try:
         operands = typed(operands, functions[0].inputs)
@@ -158,7 +166,11 @@ def apply_into(
     key = key_of(ufunc, (*values, out)) if where is None and is_usual else None
     if key is not None and repeat_into(out, values, key):
         return out
-    operands, kinds, shape, context = taken((*values, out))
+    try:
+        operands, kinds, shape, context = taken((*values, out))
+    except ShapeError:
+        _check_dtypes(ufunc, values, out, dtype, casting)
+        raise
     operands, kinds = operands[:-1], kinds[:-1]
     function = operation_of(ufunc, *kinds) if is_usual else operations_of(ufunc, kinds, dtype, casting)[0]
     try:
@@ -167,8 +179,8 @@ def apply_into(
         raise beyond(ufunc, function, error) from None
     if key is not None and not any(type(x) is Node for x in operands):
         node.applied = remember(key, (*values, out), function, shape)
+    check_fits(function.dtype, out.dtype, casting)
     if where is not None:
-        check_fits(function.dtype, out.dtype, casting)
         mask = taken((where, out))[0][0]
         chosen = operation("where", (np.dtype(bool), out.dtype, out.dtype), out.dtype)
         node = Node(context, chosen, (mask, node, out), shape)
@@ -198,6 +210,20 @@ def store(node: Node, out: DeviceNDArray, casting: Any = "same_kind") -> None:
         raise ShapeError(f"the result has shape {node.shape}, out= has {out.shape}")
     check_fits(node.dtype, out.dtype, casting)
     write(node, out)
+
+
+def _check_dtypes(
+    ufunc: np.ufunc,
+    values: tuple[Any, ...],
+    out: DeviceNDArray | None = None,
+    dtype: np.dtype[Any] | None = None,
+    casting: Any = "same_kind",
+) -> None:
+    """Raise `DTypeError` for operands that have a second error beside their shapes: NumPy checks dtypes first."""
+    kinds = tuple(taken((x,))[1][0] for x in values)
+    function = operations_of(ufunc, kinds, dtype, casting)[0]
+    if out is not None:
+        check_fits(function.dtype, out.dtype, casting)
 
 
 def check_fits(found: np.dtype[Any], wanted: np.dtype[Any], casting: Any = "same_kind") -> None:

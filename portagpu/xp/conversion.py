@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from portagpu.expressions.apply import check_fits
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context
 from portagpu.ufuncs.operands import array_of, arrays_of
@@ -14,11 +15,13 @@ def context_of_any(*values: Any) -> Context | None:
     return next((x.context for x in values if isinstance(x, DeviceNDArray)), None)
 
 
-def into(found: DeviceNDArray, out: Any) -> Any:
-    """NumPy's ``out=`` of functions that make a new array."""
+def into(result: DeviceNDArray, out: Any, casting: str = "same_kind") -> Any:
+    """NumPy's ``out=`` of functions that make a new array. Raises `DTypeError` for a dtype that ``casting`` refuses."""
     if out is None:
-        return found
-    out[...] = found
+        return result
+    if casting != "unsafe":
+        check_fits(result.dtype, out.dtype, casting)
+    out[...] = result
     return out
 
 

@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(1, str(Path(__file__).parent / "arrays"))
+sys.path.insert(1, str(Path(__file__).parent / "blas"))
+sys.path.insert(1, str(Path(__file__).parent / "kernels"))
 
 from fuzz_campaign import main
 

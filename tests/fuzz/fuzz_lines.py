@@ -8,7 +8,7 @@ from functools import lru_cache
 from random import Random
 from typing import Any, ClassVar
 
-from fuzz_expressions import Chooser
+from fuzz_choices import Chooser
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Program:
 
     def __str__(self) -> str:
         call = f'check(Program("""\n{self.source.strip()}\n""", {self.subject!r}))'
-        return f"from fuzz_lines import Program\nfrom fuzz_{self.subject} import check\n\n{call}"
+        paths = "import tests.fuzz.__main__  # noqa: F401 - module names; run in the repository's root"
+        return f"{paths}\nfrom fuzz_lines import Program\nfrom fuzz_{self.subject} import check\n\n{call}"
 
 
 @lru_cache(64)

@@ -1,6 +1,6 @@
 """Subjects of differential fuzzing: the interface between a campaign and the programs that it draws.
 
-A subject is a module ``fuzz_NAME.py`` with
+A subject is a module ``fuzz_NAME.py`` in arrays/, blas/ or kernels/ with
 
 - ``programs()``: a hypothesis strategy. Its values are `Program`, frozen dataclasses.
 - ``check(program)``: raises `Difference` where the device computes something else than the reference. Errors of other

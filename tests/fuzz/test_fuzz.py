@@ -5,10 +5,11 @@ from __future__ import annotations
 import fuzz_operators
 import numpy as np
 import pytest
+from fuzz_kernel import Argument, Kernel
 from fuzz_kernels import check, require_defined, smaller
 from fuzz_meeting import Undefined
 from fuzz_minimise import minimised
-from fuzz_programs import Argument, Kernel, kernels
+from fuzz_programs import kernels
 from fuzz_reference import execute
 from fuzz_subject import Difference, Invalid
 from hypothesis import HealthCheck, Phase, given, reject, seed, settings

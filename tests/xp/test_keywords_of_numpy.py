@@ -70,3 +70,45 @@ def test_keywords_beside_nan(device):
         np.concatenate([cuda.to_device(A)], dtype=np.float32, casting="safe")
     with pytest.raises(DTypeError, match="takes no nonsense="):
         numpy_dispatch.call("sum", cuda.to_device(A), nonsense=1)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "np.round(x, out=whole)",
+            "np.clip(x, 0, 1, out=whole)",
+            "np.clip(whole, 0.5, 1, out=whole)",
+            "np.round(x, 1, out=whole)",
+        ),
+        *("np.quantile(x, 0.5, axis=0, out=whole[0])", "np.nanstd(x, axis=0, out=whole[0])"),
+        "np.einsum('ij,j->ij', x, row, out=whole)",
+    ],
+)
+def test_out_that_cannot_hold_results_is_refused(text):
+    for move in (np.copy, cuda.to_device):
+        scope = {"np": np, "x": move(np.ones((2, 3))), "whole": move(np.zeros((2, 3), int)), "row": move(np.ones(3))}
+        with pytest.raises(TypeError):
+            eval(text, scope)
+        assert not np.asarray(scope["whole"]).any()
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("whole *= other", "whole & other", "np.add(x, other, out=whole)", "np.divmod(whole, imaginary)"),
+        *(
+            "np.add(x, x, out=whole[:1])",
+            "np.add(x, other, out=whole, where=other)",
+            "np.clip(x, 0, 1, out=whole[:, :2])",
+        ),
+    ],
+)
+def test_dtypes_are_checked_before_shapes(text):
+    for move in (np.copy, cuda.to_device):
+        scope = {"np": np, "x": move(np.ones((2, 3))), "whole": move(np.zeros((2, 3), int))}
+        scope |= {"other": move(np.ones(4)), "imaginary": move(np.ones(4, complex))}
+        with pytest.raises(TypeError):
+            exec(text, scope)

@@ -71,7 +71,7 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     for n in range(count - 2, -1, -1):
         found = chosen(apply(np.less_equal, which, n), arrays[n], found)
     shape = np.broadcast_shapes(which.shape, *(x.shape for x in arrays))
-    return into(found if found.shape == shape else found.broadcast_to(shape).copy(), out)
+    return into(found if found.shape == shape else found.broadcast_to(shape).copy(), out, "unsafe")
 
 
 def _piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> DeviceNDArray:

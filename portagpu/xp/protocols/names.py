@@ -19,21 +19,13 @@ from portagpu.runtime.arrays.layout import checked_dtype, checked_shape, strides
 from portagpu.runtime.arrays.numpy_dispatch import register
 from portagpu.ufuncs.operands import operand
 from portagpu.xp import creation, elementwise, indexing, manipulation, searching
-from portagpu.xp.conversion import array_of, arrays_of
+from portagpu.xp.conversion import array_of, arrays_of, into
 from portagpu.xp.data_types import astype
 from portagpu.xp.devices import context_on
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
-
-
-def _into(found: DeviceNDArray, out: Any) -> Any:
-    """NumPy's ``out=`` of functions that make a new array."""
-    if out is None:
-        return found
-    out[...] = found
-    return out
 
 
 def _like(value: Any) -> Callable[..., DeviceNDArray]:
@@ -101,7 +93,7 @@ def _cast(found: DeviceNDArray, out: Any, dtype: Any, casting: Any) -> Any:
     wanted = found.dtype if dtype is None and out is None else checked_dtype(out.dtype if dtype is None else dtype)
     if not np.can_cast(found.dtype, wanted, casting):
         raise DTypeError(f"{found.dtype} does not become {wanted} with casting={casting!r}")
-    return _into(found.astype(wanted, copy=False), out)
+    return into(found.astype(wanted, copy=False), out)
 
 
 register("concatenate", _concatenate, _words("axis out dtype casting"))
@@ -197,7 +189,7 @@ def _diagonal(a: DeviceNDArray, offset: int = 0, axis1: int = 0, axis2: int = 1)
 register("diagonal", _diagonal, _words("offset axis1 axis2"))
 register(
     "trace",
-    lambda a, *args, out=None, **options: _into(array_of(a).trace(*args, **options), out),
+    lambda a, *args, out=None, **options: into(array_of(a).trace(*args, **options), out, "unsafe"),
     _words("offset axis1 axis2 dtype out"),
 )
 register("real", lambda val: val.real, frozenset())
@@ -219,7 +211,7 @@ def _compress(condition: Any, a: DeviceNDArray, axis: int | None = None, out: An
         raise ShapeError(f"the condition of compress has one axis, not {mask.ndim}", hint="condition.ravel()")
     x, at = (a.ravel(), 0) if axis is None else (a, normal_axis(axis, a.ndim))
     chosen = flatnonzero(mask)
-    return _into(indexing.take(x, chosen, axis=at), out)
+    return into(indexing.take(x, chosen, axis=at), out, "unsafe")
 
 
 register("extract", _extract, frozenset())
@@ -271,7 +263,7 @@ register("copyto", _copyto, _words("casting where"))
 
 
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **named: Any) -> Any:
-    return _into(elementwise.clip(a, named.get("min", a_min), named.get("max", a_max)), out)
+    return into(elementwise.clip(a, named.get("min", a_min), named.get("max", a_max)), out)
 
 
 register("clip", _clip, _words("a_min a_max min max out"))
@@ -280,13 +272,13 @@ register("clip", _clip, _words("a_min a_max min max out"))
 def _round(a: DeviceNDArray, decimals: int = 0, out: Any = None) -> Any:
     decimals = manipulation.whole_number(decimals, "decimals")
     if a.dtype.kind in "iub" and decimals >= 0:
-        return _into(a.copy() if a.dtype.kind != "b" else a.astype(np.float16), out)
+        return into(a.copy() if a.dtype.kind != "b" else a.astype(np.float16), out)
     if not decimals:
         return apply(np.rint, a) if out is None else apply_into(out, np.rint, a)
     factor = a.dtype.type(10.0 ** abs(decimals))
     scale, back = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
     found = apply(back, apply(np.rint, apply(scale, a, factor)), factor)
-    return _into(found.astype(a.dtype, copy=False), out)
+    return into(found.astype(a.dtype, copy=False), out)
 
 
 register("round", _round, _words("decimals out"))

@@ -131,15 +131,10 @@ def trsv(c: Case) -> Call:
 
 
 def ger(c: Case) -> Call:
-    m, n = c.size(), c.size()
+    m, n = max(c.size(), 1), max(c.size(), 1)  # SciPy's process ends with a signal for none
     name = str(c.pick("geru", "gerc")) if c.complex else "ger"
-    x, y = c.vector("x", m), c.vector("y", n)
-    c.words = [w for w in c.words if not w.startswith("off")]
-    c.lines = [line for line in c.lines if not line.startswith(("x", "y"))]
-    for v, k in (("x", m), ("y", n)):
-        step = next((abs(int(w[5:])) for w in c.words if w.startswith(f"inc{v}=")), 1)
-        text = f"framed({c.kind!r}, ({k * step},), np.s_[::{step}], {c.choose.below(99)})"
-        c.lines += [f"{v}_ = {c.moved(text)}", f"{v} = {v}_[...]"]
+    x, y = (c.array(v, (k,)) for v, k in (("x", m), ("y", n)))
+    c.words += [f"inc{v}=-1" for v in (x, y) if c.choose.chance(4)]  # SciPy takes no others
     if c.choose.chance(2):
         c.words.append(f"a={c.array('a', (m, n))}")
         c.overwrite("a")
@@ -162,8 +157,8 @@ def banded_product(c: Case) -> Call:
     n = c.size()
     k = min(c.pick(1, 2, 0, 5), max(n - 1, 0))
     if c.choose.chance(2):
-        m = c.size()
         ku = min(c.pick(1, 0, 3), max(n - 1, 0))
+        m = max(c.size(), k + ku + 1)  # SciPy takes no less
         trans = c.flag("trans", 1, 2)
         a, x = c.array("a", (k + ku + 1, n)), c.vector("x", m if trans else n)
         _y(c, n if trans else m)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from random import Random
 
+from fuzz_kernel import Argument, Kernel
 from fuzz_kernels import check, smaller
-from fuzz_programs import Argument, Kernel
 from hypothesis import strategies as st
 
 __all__ = ["check", "programs", "smaller"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from fuzz_expressions import Chooser
+from fuzz_choices import Chooser
 
 SINGLE, DOUBLE = 2.0**-24, 2.0**-53
 _ULPS = 20  # OpenCL allows 16 for pow in single precision, less for the others here

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from fuzz_array_data import DTYPES
 from fuzz_array_run import execute, quiet
-from fuzz_expressions import Chooser
+from fuzz_choices import Chooser
 
 LARGEST = 3000  # elements of a result
 UNARY = {

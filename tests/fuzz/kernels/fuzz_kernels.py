@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from fuzz_programs import Kernel
+from fuzz_kernel import Kernel
 from fuzz_programs import kernels as programs
 from fuzz_reference import execute
 from fuzz_subject import Difference, Invalid

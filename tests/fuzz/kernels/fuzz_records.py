@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from fuzz_expressions import STRONG, Chooser, Typed, variable
+from fuzz_choices import Chooser
+from fuzz_typed import STRONG, Typed, variable
 
 _NAMES = "abcdeg"
 

@@ -58,10 +58,9 @@ class Case:
                 parts[-1] = f"{last - 1}:{first - 1 if first else ''}:-{step}"
         axes = ", ".join(parts)
         back = ".T" if turn else ""
-        if turn and form:  # the triangle that is named in the view is the other one in memory
-            form = " ".join({"upper": "lower", "lower": "upper"}.get(w, w) for w in form.split())
         order = pick("C", "C", "F")
-        text = f"framed({kind!r}, {tuple(extents)}, np.s_[{axes}], {self.choose.below(99)}, {form!r}, {order!r})"
+        text = f"framed({kind!r}, {tuple(extents)}, np.s_[{axes}], {self.choose.below(99)}, {form!r}, {order!r}"
+        text += ", transposed=True)" if turn else ")"
         self.lines += [f"{name}_ = {self.moved(text)}", f"{name} = {name}_[{axes}]{back}"]
         return name
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fuzz_expressions import INTEGERS, NAMES, STRONG, ArrayName, cast, stored, variable
+from fuzz_typed import INTEGERS, NAMES, STRONG, ArrayName, cast, stored, variable
 
 if TYPE_CHECKING:
-    from fuzz_programs import Body, Place
+    from fuzz_statements import Body, Place
 
 MASK = "0xFFFFFFFF"
 

@@ -1,9 +1,10 @@
 """Execution of a generated BLAS or solver call on the device and by SciPy or NumPy, and the comparison.
 
 A program prepares operands and ends with one call. Operands are views of memory that is NaN elsewhere (`framed`).
-Entries are small whole numbers, so that products are exact in any order of additions; solvers get dominant diagonals,
-and the annotation of the call has the allowed error, "within N", in units of the result's eps times its largest
-element, and names of operands that are overwritten, "writes c".
+Entries are small whole numbers, so that products are exact in any order of additions. Solvers get dominant diagonals,
+and solutions are judged by their residuals (`System`). The annotation of the call has the allowed error of factors and
+norms, "within N", in units of the result's eps times its largest element, and names of operands that are overwritten,
+"writes c". Calls that SciPy refuses are `Invalid`.
 The call is made twice more in the same thread and in two threads at a time, each with new operands: all bits agree.
 """
 
@@ -12,12 +13,14 @@ from __future__ import annotations
 import re
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
 import fuzz_blas_reference as reference
 import numpy as np
 import scipy.linalg
+from fuzz_blas_systems import SYSTEMS, System
 from fuzz_lines import Program, annotation
 from fuzz_subject import Invalid
 
@@ -27,8 +30,14 @@ from portagpu.errors import ArgumentTypeError
 _REFUSED = ("is a NumPy array", "shares memory")  # operands on host and device; results over operands
 
 
-def framed(kind: str, shape: Any, inner: Any, seed: int, form: str = "", order: str = "C") -> np.ndarray[Any, Any]:
-    """Memory of NaN with small whole numbers at ``inner``.
+# SciPy passes leading dimensions of 0 for matrices without rows, which its library refuses by a message on the terminal
+_TAKES_ROWS_ALONE = re.compile(r"= (?:blas|lapack)\.[sdcz](?!gemm\(|gemmt|omatcopy|geam|dgmm)")
+
+
+def framed(
+    kind: str, shape: Any, inner: Any, seed: int, form: str = "", order: str = "C", *, transposed: bool = False
+) -> np.ndarray[Any, Any]:
+    """Memory of NaN with small whole numbers at ``inner``, of whose transpose ``form`` is the form if ``transposed``.
 
     ``form``: words. upper, lower: only that triangle has numbers; unit: the diagonal has none; dominant, positive: a
     diagonal that is larger than all else, whose matrix is Hermitian for positive; turned: rows in another order;
@@ -38,7 +47,7 @@ def framed(kind: str, shape: Any, inner: Any, seed: int, form: str = "", order: 
     random = np.random.default_rng(seed)
     nan = complex(np.nan, np.nan) if dtype.kind == "c" else np.nan if dtype.kind == "f" else 99
     memory = np.full(shape, nan, dtype, order=order)  # type: ignore[call-overload]
-    target = memory[inner]
+    target = memory[inner].T if transposed else memory[inner]
     numbers = random.integers(-3, 4, target.shape).astype("c16" if dtype.kind == "c" else "f8")
     if dtype.kind == "c":
         numbers = numbers + 1j * random.integers(-3, 4, target.shape)
@@ -120,14 +129,16 @@ def run(program: Program, names: dict[str, Any], *, call: bool = True) -> list[A
 
 def difference(program: Program) -> str:
     """The first difference between device and reference, or an empty text."""
+    require_taken_by_scipy(program)
     try:
         expected = run(program, scope(False))
-    except NameError as error:  # a program that lost statements while it was made smaller
+    except AttributeError as error:
+        return f"the reference fails: {error!r}"
+    except Exception as error:  # NameError: a program that lost statements while it was made smaller
         raise Invalid(str(error)) from error
-    except Exception as error:
-        return "" if not isinstance(error, AttributeError) else f"the reference fails: {error!r}"
-    if any(isinstance(x, int) and x < 0 for x in expected):  # LAPACK refuses, as for leading dimensions of 0
-        return ""
+    if any(isinstance(x, int) and x < 0 for x in expected):
+        raise Invalid("LAPACK refuses an argument")
+    system = system_of(program)
     device = scope(True)
     try:
         actual = run(program, device)
@@ -138,17 +149,42 @@ def difference(program: Program) -> str:
     if len(results) != len(expected):
         return f"{len(results)} results, of SciPy {len(expected)}"
     for n, (mine, theirs) in enumerate(zip(results, expected, strict=True)):
-        if problem := results_differ(mine, np.asarray(theirs), program.statements[-1]):
+        solved = system if system is not None and n == system.result else None
+        if problem := results_differ(mine, np.asarray(theirs), program.statements[-1], solved):
             return f"result {n}: {problem}"
     return memory_differs(program, device, results) or bits_differ(program, results)
 
 
-def results_differ(mine: Any, theirs: Any, call: str) -> str:
-    """A text about the first element that differs; elements that are NaN in the reference are open."""
+def require_taken_by_scipy(program: Program) -> None:
+    """Raise `Invalid` for matrices without rows, unless the reference takes them."""
+    if not _TAKES_ROWS_ALONE.search(program.statements[-1]):
+        return
+    names = scope(False)
+    with suppress(NameError):
+        run(program, names, call=False)
+    if any(isinstance(names.get(x), np.ndarray) and names[x].ndim > 1 and names[x].shape[0] == 0 for x in "abc"):
+        raise Invalid("a matrix has no rows")
+
+
+def system_of(program: Program) -> System | None:
+    """The system that the program's call solves, None for other calls."""
+    if (call := re.search(r"= (\w+)\.(\w+)\(", program.statements[-1])) and hasattr(SYSTEMS[call[1]], call[2]):
+        system: System = run(program, scope(False) | SYSTEMS)[0]
+        return system
+    return None
+
+
+def results_differ(mine: Any, theirs: Any, call: str, system: System | None = None) -> str:
+    """A text about the first element that differs; elements that are NaN in the reference are open.
+
+    The solution of a system is not compared.
+    """
     if mine.shape != theirs.shape and not (mine.size == theirs.size == 0):
         return f"shape {mine.shape}, of the reference {theirs.shape}"
     if mine.size == 0:
         return ""
+    if system is not None:
+        return system.residual_differs(mine)
     allowed = 0.0
     if within := re.search(r"within (\d+)", annotation(call)):
         eps = np.finfo(mine.dtype).eps if mine.dtype.kind in "fc" else 0.0

@@ -8,7 +8,7 @@ import numpy as np
 from fuzz_reference import execute
 
 if TYPE_CHECKING:
-    from fuzz_programs import Kernel
+    from fuzz_kernel import Kernel
 
 _HEAD = "import cmath\nimport math\n\nimport numpy as np\nfrom portagpu import cuda\n\n\n"
 

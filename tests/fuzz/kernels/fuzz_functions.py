@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fuzz_expressions import INTEGERS, NAMES, STRONG, Typed, cast, stored, variable
 from fuzz_records import RecordArray
+from fuzz_typed import INTEGERS, NAMES, STRONG, Typed, cast, stored, variable
 
 if TYPE_CHECKING:
-    from fuzz_programs import Body, Place
+    from fuzz_statements import Body, Place
 
 
 def _function(body: Body, inner: Body, head: str) -> list[str]:
-    from fuzz_programs import Place
+    from fuzz_statements import Place
 
     inner.size = 24
     inner.functions = list(body.functions)

@@ -145,7 +145,8 @@ class _Maker(ArrayExpressions):
         if array.ndim == 2 and array.size:
             forms.append(f"np.fill_diagonal({name}, {self.literal(name)})")
         if array.ndim == 1 and array.dtype.kind in "iu":
-            forms += [f"step({name})", f"np.add.at({name}, {self.places(array, 4)}, 1)"]
+            one = f"np.{array.dtype.name}(1)"  # ufunc.at computes uint64 and Python's integers in float64
+            forms += [f"step({name})", f"np.add.at({name}, {self.places(array, 4)}, {one})"]
         if array.size:
             forms.append(f"np.put({name}, [0, {array.size - 1}], {self.literal(name)})")
         self.say(self.choose.pick(*forms))
