@@ -103,6 +103,8 @@ def pytest_collection_modifyitems(config, items):
     spared = pairwise.left_out(items, slow, thorough=config.getoption("--thorough"))
     if any("::" in argument for argument in config.args):  # asked for by its name
         spared -= {item.nodeid for item in items if item.get_closest_marker("thorough")}
+    else:
+        spared |= {item.nodeid for item in items if item.get_closest_marker("exhaustive")}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in spared])
     items[:] = [item for item in items if item.nodeid not in spared]
 

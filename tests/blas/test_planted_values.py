@@ -92,7 +92,7 @@ def test_small(prefix, family):
         _check(prefix, family, 5)
 
 
-@pytest.mark.thorough
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("n", [1, 2, 5, 33, 130])
 @pytest.mark.parametrize("prefix", ["s", "d", "c", "z"])
 @pytest.mark.parametrize("family", _ROUTINES)

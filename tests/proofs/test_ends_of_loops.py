@@ -63,7 +63,7 @@ def shown(expr):
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(k, id=str(k), marks=[] if k == KINDS[2] else [pytest.mark.thorough]) for k in KINDS]
+    "kind", [pytest.param(k, id=str(k), marks=[] if k == KINDS[2] else [pytest.mark.exhaustive]) for k in KINDS]
 )
 def test_a_step_beyond_the_end(kind):
     for loop in loops(kind):

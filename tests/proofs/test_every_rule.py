@@ -120,13 +120,13 @@ def calls(test):
     return [{k: v for part in parts for k, v in part.items()} for parts in itertools.product(*axes)]
 
 
-def is_thorough(name):
+def is_exhaustive(name):
     file, _, test = name.partition(".")
-    return any(mark.name == "thorough" for mark in getattr(getattr(import_module(file), test), "pytestmark", ()))
+    return any(mark.name == "exhaustive" for mark in getattr(getattr(import_module(file), test), "pytestmark", ()))
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.thorough] if is_thorough(n) else []) for n in sorted(proofs())]
+    "name", [pytest.param(n, marks=[pytest.mark.exhaustive] if is_exhaustive(n) else []) for n in sorted(proofs())]
 )
 def test_every_proof_runs_its_rules(name, monkeypatch):
     functions = {f"{module}.{rule}": getattr(import_module(module), rule) for module, rule in proofs()[name]}

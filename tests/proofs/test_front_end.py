@@ -76,7 +76,7 @@ def test_sums_and_products_with_constants(kind):
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(k, marks=[] if k == INT else [pytest.mark.thorough], id=str(k)) for k in KINDS]
+    "kind", [pytest.param(k, marks=[] if k == INT else [pytest.mark.exhaustive], id=str(k)) for k in KINDS]
 )
 def test_division_by_powers_of_two(kind):
     x = var("x", kind)
@@ -117,7 +117,7 @@ def test_python_integers_that_stay_narrow():
     prove_rewrite(before, after, promised=False)
 
 
-@pytest.mark.parametrize("part", [0, *(pytest.param(n, marks=pytest.mark.thorough) for n in range(1, 11))])
+@pytest.mark.parametrize("part", [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(1, 11))])
 def test_comparisons_are_those_of_numbers(part):
     """Of every two types, and of each type with Python integers inside and outside of it."""
     pairs = itertools.product(shapes.INTEGERS, repeat=2)

@@ -92,7 +92,7 @@ def test_counts_of_bits(kind):
     prove_ranges([shapes.operation(name, var("x", kind), kind=INT) for name in ("popc", "clz", "ffs")], wraps=True)
 
 
-@pytest.mark.thorough
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("wraps", [True, False])
 @pytest.mark.parametrize("kind", [*shapes.INTEGERS, PYINT, PYINT_NARROW], ids=[*NAMES, "weak int64", "weak int32"])
 def test_all_ranges(kind, wraps):
@@ -238,7 +238,7 @@ def test_interval_rules_for_all_bounds():
     prove_rule(Interval.join, lambda x, y: y)
 
 
-@pytest.mark.thorough
+@pytest.mark.exhaustive
 def test_interval_rules_with_known_divisors_and_counts():
     sizes = [Interval(a, b) for a, b in ((1, 1), (1, 7), (3, 8), (2, math.inf))]
     for rule in (intervals._floor_quotient, intervals._quotient):
@@ -313,7 +313,7 @@ def loops():
             yield ir.For(var("i", kind), start, stop, step, sign, (), span=SPAN)
 
 
-@pytest.mark.parametrize("part", [0, *(pytest.param(n, marks=pytest.mark.thorough) for n in range(1, 7))])
+@pytest.mark.parametrize("part", [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(1, 7))])
 def test_counters_of_loops(part):
     """In a loop's body the counter is between start and stop, on the side that the step goes to."""
     for loop in itertools.islice(loops(), part, None, 7):
@@ -402,7 +402,7 @@ def test_some_bare_subscripts(kind):
     assert sum(map(prove_bare, itertools.islice(wrapped_stores(kind), 0, None, 11))) > 5
 
 
-@pytest.mark.thorough
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", [INT, LONG, PYINT, PYINT_NARROW], ids=["int32", "int64", "weak int64", "weak int32"])
 def test_all_bare_subscripts(kind):
     assert sum(map(prove_bare, wrapped_stores(kind))) > 100

@@ -51,13 +51,13 @@ def division(expr):
     return isinstance(expr, ir.Operation) and expr.name in ("floordiv", "mod")
 
 
-@pytest.mark.thorough
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", shapes.INTEGERS, ids=NAMES)
 def test_every_operator(kind):
     proved(shapes.singles(kind))
 
 
-@pytest.mark.thorough
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", shapes.INTEGERS, ids=NAMES)
 def test_two_operators(kind):
     proved(shapes.pairs(kind))
@@ -83,7 +83,7 @@ def test_comparisons_that_32_bits_decide():
     proved(one_in(101, (e for e in shapes.widened_comparisons() if not any(map(slow, walk(e))))))
 
 
-@pytest.mark.thorough
+@pytest.mark.exhaustive
 def test_all_comparisons_that_32_bits_decide():
     proved(shapes.widened_comparisons())
 
@@ -92,7 +92,7 @@ def test_subscripts():
     proved(one_in(7, (e for e in shapes.subscripts() if not any(map(slow, walk(e))))), roles=EXTENT)
 
 
-@pytest.mark.thorough
+@pytest.mark.exhaustive
 def test_all_subscripts():
     proved(shapes.subscripts(), roles=EXTENT)
 

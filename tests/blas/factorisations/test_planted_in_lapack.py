@@ -90,7 +90,7 @@ def test_small(family):
     _check("d", family, 5)
 
 
-@pytest.mark.thorough
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("n", [1, 2, 5, 33, 130])
 @pytest.mark.parametrize("prefix", _TYPES)
 @pytest.mark.parametrize("family", _ROUTINES)

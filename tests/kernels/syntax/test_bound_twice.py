@@ -147,9 +147,9 @@ def compare(kind: str, templates: dict[str, str], debug: bool, step: int) -> Non
     assert not [(picked[i], got[i], want[i]) for i in np.flatnonzero(got != want)]
 
 
-# each kind in one of the two modes, the other one with --thorough
+# each kind in one of the two modes, the other one with --all-combinations
 MODES = [
-    pytest.param(kind, debug, marks=[pytest.mark.thorough] if n % 2 == debug else [])
+    pytest.param(kind, debug, marks=[pytest.mark.exhaustive] if n % 2 == debug else [])
     for n, kind in enumerate(KINDS)
     for debug in (False, True)
 ]
@@ -158,7 +158,7 @@ MODES = [
 @pytest.mark.parametrize(("kind", "debug"), MODES)
 def test_on_all_paths(device, telling, request, kind, debug):
     """A warning is an error."""
-    step = 1 if request.config.getoption("thorough") else 20
+    step = 1 if request.config.getoption("--all-combinations") else 20
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", PortaGPUPerformanceWarning)

@@ -110,6 +110,6 @@ def run(statements: list[str]) -> list[tuple[str, float, float]]:
 
 @pytest.mark.parametrize("place", PLACES)
 def test_expressions_in_places(device, request, place):
-    every = 1 if request.config.getoption("thorough") else 24
+    every = 1 if request.config.getoption("--all-combinations") else 24
     found = [PLACES[place].format(e=e) for e in expressions()[list(PLACES).index(place) % every :: every]]
     assert not run(found)

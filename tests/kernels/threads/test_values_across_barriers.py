@@ -175,7 +175,7 @@ def test_each_shape_on_all_devices():
                 check(cases)
 
 
-@pytest.mark.thorough
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("barrier", BARRIERS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_all(device, shape, barrier):

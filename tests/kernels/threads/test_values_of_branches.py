@@ -142,7 +142,7 @@ def test_known_flows_on_all_devices():
                 check(flow, ENDS[number % 2])
 
 
-@pytest.mark.thorough
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("end", ENDS, ids=("alone", "barrier"))
 @pytest.mark.parametrize("first", range(0, 400, 40))
 def test_random_flows(device, first, end):
