@@ -22,7 +22,7 @@ from portagpu.settings import Settings
 _P, _INT, _UINT, _SIZE, _CHARS = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, ctypes.c_size_t, ctypes.c_char_p
 _LIBRARIES = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "libcuda.so")
 
-SUCCESS, OUT_OF_MEMORY, INVALID_CONTEXT, NOT_READY = 0, 2, 201, 600
+SUCCESS, OUT_OF_MEMORY, INVALID_CONTEXT, INVALID_HANDLE, NOT_READY = 0, 2, 201, 400, 600
 _TOO_OLD = -1  # no code of CUDA's
 LEGACY_STREAM = 1  # the handle of the default stream that waits for others, also where 0 means another one
 PER_THREAD_STREAM = 2  # the largest handle that every context has

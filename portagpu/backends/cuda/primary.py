@@ -337,7 +337,12 @@ def primary_of(stream: int) -> Primary:
     if stream > cu.PER_THREAD_STREAM and not any(primary(ordinal).may_own(stream) for ordinal in cards):
         raise no_stream(stream)
     is_default = stream <= cu.PER_THREAD_STREAM
-    context = library.handle("CtxGetCurrent") if is_default else library.handle_of("StreamGetCtx", stream)
+    try:
+        context = library.handle("CtxGetCurrent") if is_default else library.handle_of("StreamGetCtx", stream)
+    except CudaError as error:
+        if error.code != cu.INVALID_HANDLE:
+            raise
+        raise no_stream(stream) from error
     if not context:
         return primary(0)
     library.CtxPushCurrent_v2(context)

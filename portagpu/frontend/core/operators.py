@@ -62,7 +62,7 @@ def fold(ctx: FunctionState, function: Callable[..., Any], *args: Any, what: str
         if args and all(type(a) is int for a in args):  # to silence NumPy costs more than the sum
             return Const(function(*args))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
+            warnings.simplefilter("ignore")  # of overflow, and of names that NumPy will drop
             return Const(function(*args))
     except Exception as error:
         hint = _ZERO_HINT if isinstance(error, ZeroDivisionError) else None

@@ -54,10 +54,11 @@ def alignment_of(
     return record_layout.alignment_of(offset, *steps)
 
 
-def check_order(order: Any) -> None:
-    """Raise `ShapeError` unless an order is "C" or "F"."""
-    if not isinstance(order, str) or order not in ("C", "F"):
-        raise ShapeError(f"order must be 'C' or 'F', not {order!r}")
+def check_order(order: Any, orders: str = "CF") -> None:
+    """Raise `ShapeError` unless an order is one of ``orders``."""
+    if not isinstance(order, str) or order not in tuple(orders):
+        *first, last = map(repr, orders)
+        raise ShapeError(f"order must be {', '.join(first)} or {last}, not {order!r}")
 
 
 def strides_of(shape: tuple[int, ...], dtype: np.dtype[Any], order: str) -> tuple[int, ...]:

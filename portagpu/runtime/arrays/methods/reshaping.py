@@ -65,12 +65,12 @@ class ArrayReshaping(ArrayBase):
 
         ``order``: "C", "F", "A" (F where they lie so, else C) or "K", that of the array's memory.
         """
+        check_order(order, "CFAK")
         if order == "K":
             axes = order_k(self.shape, self.strides)
             return (self if axes is None else self.transpose(axes)).ravel("C", stream)
         if order == "A":
             order = "F" if self.is_f_contiguous() and not self.is_c_contiguous() else "C"
-        check_order(order)
         source = self._on(stream)
         if not (self.is_f_contiguous() if order == "F" else self.is_c_contiguous()):
             source = source.copy(order)
