@@ -50,6 +50,7 @@ def test_warnings_of_plugins_and_of_tests(pytestconfig, tmp_path):
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     plugins = ["-p", "plugin_that_warns", "-p", "tests.conftest", "-p", "no:cacheprovider"]
     root = str(pytestconfig.rootpath)
+    path = [str(tmp_path), root, f"{root}/tests/helpers", os.environ.get("PYTHONPATH", "")]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--continue-on-collection-errors", *plugins, str(tmp_path)],
         cwd=tmp_path,
