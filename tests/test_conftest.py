@@ -54,12 +54,7 @@ def test_warnings_of_plugins_and_of_tests(pytestconfig, tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--continue-on-collection-errors", *plugins, str(tmp_path)],
         cwd=tmp_path,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(
-                [str(tmp_path), root, f"{root}/tests/helpers", os.environ.get("PYTHONPATH", "")]
-            ),
-        },
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
         capture_output=True,
         text=True,
         timeout=300,
