@@ -147,7 +147,7 @@ def _numbers(dtype: str) -> set[int]:
 
 
 def run_constants(device: DeviceRecord, cases: Sequence[Case], names: tuple[str, ...]) -> list[str]:
-    """What is wrong with these functions of constants at the ends of these dtypes."""
+    """Differences of these functions of constants at the ends of these dtypes."""
     can = supported(device)
     ready = [
         c for c in cases if c.results == 1 and not c.arrays and can.issuperset({*names, *c.dtypes(names)} - {"int"})

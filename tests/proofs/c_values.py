@@ -507,7 +507,7 @@ def quotient(x, y, signed):
 
 
 def division_facts(terms):
-    """What holds of each quotient in the terms: quotient * y + rest == x, with a rest smaller than y."""
+    """Facts of each quotient in the terms: quotient * y + rest == x, with a rest smaller than y."""
     found, waiting, seen = [], list(terms), set()
     while waiting:
         term = waiting.pop()

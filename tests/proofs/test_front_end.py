@@ -183,7 +183,7 @@ def test_strides_in_elements():
 
 @pytest.mark.parametrize("kind", shapes.INTEGERS, ids=map(str, shapes.INTEGERS))
 def test_checked_subscripts(kind):
-    """What a check lets pass is inside: -extent <= index < extent."""
+    """Subscripts that a check lets pass are inside: -extent <= index < extent."""
     after = bounds._inside(CTX, var("x", kind), kind, var("n", LONG))
     evaluation = Evaluation(promised=False)
     got, n = evaluation.value(after), wide_var("n", LONG)

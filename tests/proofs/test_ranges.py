@@ -375,7 +375,7 @@ def wrapped_stores(kind):
 
 
 def prove_bare(body):
-    """Where a subscript became bare, it is not negative. Returns how many did."""
+    """Bare subscripts are not negative. Returns how many became bare."""
     from portagpu.ir.walk import all_expressions, all_statements, expressions
 
     kinds = [

@@ -14,7 +14,7 @@ from fuzz_typed import FLOATS
 
 @dataclass(frozen=True)
 class Argument:
-    """How to make an argument: ``layout`` C, F, "strided" or "reversed" for an array, None for a scalar."""
+    """An argument's description: ``layout`` C, F, "strided" or "reversed" for an array, None for a scalar."""
 
     name: str
     kind: str

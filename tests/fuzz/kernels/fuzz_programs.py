@@ -152,7 +152,7 @@ class _Maker:
         body.own_records.append(RecordArray("e1", fields_of(dtype), total))
 
     def places(self, body: Body, block: tuple[int, ...], total: int, grid: tuple[int, ...]) -> None:
-        """Which thread it is: ``t`` in the block, ``i`` in the grid."""
+        """Indices of the thread: ``t`` in the block, ``i`` in the grid."""
         if len(block) == 1:
             body.say(1, "t = cuda.threadIdx.x")
             body.say(1, "i = cuda.grid(1)")

@@ -103,7 +103,7 @@ def programs(kind: str, pairs: list[tuple[str, ...]], templates: dict[str, str])
 
 
 class OnTheHost:
-    """What programs use of `cuda`, for Python."""
+    """The part of `cuda` that programs use, for Python."""
 
     class local:
         @staticmethod

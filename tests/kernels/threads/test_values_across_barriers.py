@@ -122,7 +122,7 @@ def program(cases: list[tuple[str, str, str]]) -> str:
 
 
 def arguments(cases: int) -> tuple:
-    """What the kernel gets."""
+    """Arguments of the kernel."""
     x = np.array([(i * 7 + i // 5) % 4 for i in range(N)], np.int32)
     y = np.array([7, 3], np.int32)
     counts, out = np.zeros(N, np.int64), np.zeros((cases, N), np.float64)
