@@ -250,6 +250,7 @@ OPERATIONS: dict[str, NamedOperation] = {
     ),
     **_named("", {"laneid": "Its place in its warp of 32."}),
     **_named("", {"diverging": "True, in a form that no compiler takes for the same in all threads of the block."}),
+    **_named("x", {"varying": "x, in a form that no compiler takes for the same in all threads of the block."}),
     # barriers and fences
     **_named(
         "",
@@ -355,7 +356,7 @@ OPERATIONS: dict[str, NamedOperation] = {
     ),
 }
 
-PER_THREAD = frozenset({"threadIdx", "grid", "laneid", "diverging", "subgroup_id", "subgroup_lane"})
+PER_THREAD = frozenset({"threadIdx", "grid", "laneid", "diverging", "varying", "subgroup_id", "subgroup_lane"})
 """Operations whose value differs among the threads of a block, whatever the operands. Others without an effect are
 taken to be uniform where their operands are."""
 

@@ -325,8 +325,8 @@ def test_branch_values_depend_on_the_thread():
     misses = dataclasses.replace(PLAIN, blends_values=False)
     program = lowered(choices, INTEGERS, PYINT)
     assert after("branch_values", program) == program_text(program)
-    assert after("branch_values", program, misses).count("own = select(diverging(), ") == 2  # and no counter
-    assert "diverging" not in after("branch_values", lowered(selects, INTEGERS, PYINT), misses)
+    assert after("branch_values", program, misses).count("own = varying(") == 2  # and no counter
+    assert "varying" not in after("branch_values", lowered(selects, INTEGERS, PYINT), misses)
 
 
 def test_exchange_buffers_takes_turns():

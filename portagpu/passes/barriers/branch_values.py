@@ -6,11 +6,13 @@ if there are branches inside of them, with a barrier behind them or without:
 
     if t != 0:                              # lanes take both sides
         o[i] = x[i] if n > 3 else t         # a branch inside
-        v = 3                               # v = 3 if diverging() else 0
+        v = 3                               # v = varying(3)
     else: ...
 
-So what is assigned there depends on the thread's index: a choice whose condition always holds. Values that depend on
-the thread themselves stay as they are, as do those of branches that only assign, which become selects.
+So what is assigned there depends on the thread's index, of which it gets bits that are never set. (A choice by a
+condition that always holds will not do: the compiler makes branches of it, and those of several choices one, in which
+the other values are uniform.) Values that depend on the thread themselves stay as they are, as do those of branches
+that only assign, which become selects.
 """
 
 from __future__ import annotations
@@ -23,7 +25,6 @@ from portagpu.ir.nodes import (
     Assign,
     Break,
     CallFunction,
-    Constant,
     Continue,
     Expr,
     For,
@@ -31,7 +32,6 @@ from portagpu.ir.nodes import (
     Load,
     Operation,
     Return,
-    Select,
     Stmt,
     Store,
     Var,
@@ -39,7 +39,7 @@ from portagpu.ir.nodes import (
     While,
 )
 from portagpu.ir.program import Function, Program
-from portagpu.ir.types import BOOLEAN, Pointer, Scalar, Space
+from portagpu.ir.types import Pointer, Scalar, Space
 from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
 
 
@@ -136,12 +136,9 @@ class _Marker:
         return self._data.is_uniform(value)
 
 
-def _mark(value: Expr) -> Select:
+def _mark(value: Expr) -> Operation:
     """The value, in a form that no compiler takes for the same in all threads."""
-    assert isinstance(value.type, Scalar)
-    other = int(isinstance(value, Constant) and not value.value)
-    no = Constant(bool(other) if value.type == BOOLEAN else other, value.type, span=value.span)
-    return Select(Operation("diverging", (), BOOLEAN, span=value.span), value, no, value.type, span=value.span)
+    return Operation("varying", (value,), value.type, span=value.span)
 
 
 def _is_free(value: Expr) -> bool:

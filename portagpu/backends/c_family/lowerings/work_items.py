@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from portagpu.backends.c_family.c_types import c_type
-from portagpu.backends.c_family.precedence import POSTFIX, PRIMARY, PRODUCT, RELATION, SUM, UNARY
+from portagpu.backends.c_family.precedence import BIT_OR, EQUALITY, POSTFIX, PRIMARY, PRODUCT, RELATION, SUM, UNARY
 from portagpu.backends.c_family.registry import SHARED, Lowered, Printing
 from portagpu.device.capabilities import DeviceType
 from portagpu.dtypes import INT32
 from portagpu.ir.nodes import Constant, Operation
-from portagpu.ir.types import WARP, Scalar
+from portagpu.ir.types import BOOLEAN, WARP, Scalar
 
 
 @SHARED.register("threadIdx", "blockIdx", "blockDim", "gridDim", "grid", "gridsize")
@@ -53,6 +53,20 @@ def _laneid(printer: Printing, expr: Operation) -> Lowered:
 def _diverging(printer: Printing, expr: Operation) -> Lowered:
     """A condition of the loop over threads that a driver makes: it is gone where that loop is there."""
     return f"{printer.language.local_id(0)} < {printer.language.local_size(0)}", RELATION
+
+
+@SHARED.register("varying")
+def _varying(printer: Printing, expr: Operation) -> Lowered:
+    """A value with bits of the thread's index that are never set; along a condition, compilers would make branches."""
+    assert isinstance(expr.type, Scalar)
+    kind, (value,), words = c_type(expr.type), expr.args, printer.language
+    nothing = f"({words.local_id(0)} >> 16)"
+    if expr.type == BOOLEAN:
+        return f"({printer.text(value, BIT_OR)} | (int){nothing}) != 0", EQUALITY
+    if not expr.type.dtype.is_float:
+        return f"({kind})({printer.text(value, BIT_OR)} | ({kind}){nothing})", UNARY
+    bits = {2: "short", 4: "int", 8: "long"}[expr.type.dtype.size]
+    return words.bits_as(kind, f"({bits})({words.bits_as(bits, printer.text(value))} | ({bits}){nothing})"), POSTFIX
 
 
 @SHARED.register("syncthreads", "warp_barrier")
