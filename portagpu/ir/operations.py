@@ -250,7 +250,7 @@ OPERATIONS: dict[str, NamedOperation] = {
     ),
     **_named("", {"laneid": "Its place in its warp of 32."}),
     **_named("", {"diverging": "True, in a form that no compiler takes for the same in all threads of the block."}),
-    **_named("x", {"varying": "x, in a form that no compiler takes for the same in all threads of the block."}),
+    **_named("x number", {"varying": "x, as the same in all threads to no compiler; each has a number of its own."}),
     # barriers and fences
     **_named(
         "",

@@ -6,18 +6,21 @@ if there are branches inside of them, with a barrier behind them or without:
 
     if t != 0:                              # lanes take both sides
         o[i] = x[i] if n > 3 else t         # a branch inside
-        v = 3                               # v = varying(3)
+        v = 3                               # v = varying(3, 1)
     else: ...
 
-So what is assigned there depends on the thread's index, of which it gets bits that are never set. (A choice by a
-condition that always holds will not do: the compiler makes branches of it, and those of several choices one, in which
-the other values are uniform.) Values that depend on the thread themselves stay as they are, as do those of branches
-that only assign, which become selects.
+So what is assigned there depends on the thread's index, of which it gets bits that are never set, each value other
+ones. (The compiler joins values with the same bits, uniform ones, and adds these behind the branches. Of choices by a
+condition that always holds it makes branches, and of several choices one, in which the other values are uniform.)
+Values that depend on the thread themselves stay as they are, as do those of branches that only assign, which become
+selects.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 
 from portagpu.ir.analysis.uniform import Uniformity, is_pure, mentions, slots_in
 from portagpu.ir.names import own
@@ -25,6 +28,7 @@ from portagpu.ir.nodes import (
     Assign,
     Break,
     CallFunction,
+    Constant,
     Continue,
     Expr,
     For,
@@ -39,17 +43,18 @@ from portagpu.ir.nodes import (
     While,
 )
 from portagpu.ir.program import Function, Program
-from portagpu.ir.types import Pointer, Scalar, Space
+from portagpu.ir.types import INT, Pointer, Scalar, Space
 from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
 
 
 def mark_branch_values(program: Program) -> Program:
     """The program with uniform values that divergent control flow assigns or returns marked."""
+    numbers = count(1)  # of marks: functions are inlined into others
 
     def marked(function: Function, *, is_kernel: bool = False) -> Function:
         if not any(isinstance(s, If | While | For) for s in function.body):
             return function
-        return replace(function, body=tuple(_Marker(function, is_kernel).block(function.body, False)))
+        return replace(function, body=tuple(_Marker(function, is_kernel, numbers).block(function.body, False)))
 
     return replace(
         program, kernel=marked(program.kernel, is_kernel=True), functions=tuple(map(marked, program.functions))
@@ -59,10 +64,11 @@ def mark_branch_values(program: Program) -> Program:
 class _Marker:
     """The statements of one function."""
 
-    def __init__(self, function: Function, is_kernel: bool) -> None:
+    def __init__(self, function: Function, is_kernel: bool, numbers: Iterator[int]) -> None:
         self._uniform = Uniformity(function, arguments=is_kernel)
         self._data = Uniformity(function, arguments=True, control=False)
         self._mentions = mentions((function.body,))
+        self._numbers = numbers
         self._count = 0
 
     def block(self, body: tuple[Stmt, ...], divergent: bool, *, looped: bool = False) -> list[Stmt]:
@@ -114,18 +120,23 @@ class _Marker:
         if not self._needs_mark(value):
             return [statement]
         if _is_free(value):
-            return [replace(statement, value=_mark(value))]
-        return [statement, replace(statement, value=_mark(statement.target))]
+            return [replace(statement, value=self._mark(value))]
+        return [statement, replace(statement, value=self._mark(statement.target))]
 
     def _marked(self, value: Expr) -> tuple[list[Stmt], Expr]:
         """A value marked, and the statement that computes it before where it costs something."""
         if not self._needs_mark(value):
             return [], value
         if _is_free(value):
-            return [], _mark(value)
+            return [], self._mark(value)
         self._count += 1
         target = Var(own(f"branch{self._count}"), value.type, span=value.span)
-        return [Assign(target, value, span=value.span)], _mark(target)
+        return [Assign(target, value, span=value.span)], self._mark(target)
+
+    def _mark(self, value: Expr) -> Operation:
+        """The value, in a form that no compiler takes for the same in all threads."""
+        number = Constant(next(self._numbers), INT, span=value.span)
+        return Operation("varying", (value, number), value.type, span=value.span)
 
     def _needs_mark(self, value: Expr) -> bool:
         kind = value.type
@@ -134,11 +145,6 @@ class _Marker:
         if isinstance(value, CallFunction):
             return all(map(self._data.is_uniform, value.args))
         return self._data.is_uniform(value)
-
-
-def _mark(value: Expr) -> Operation:
-    """The value, in a form that no compiler takes for the same in all threads."""
-    return Operation("varying", (value,), value.type, span=value.span)
 
 
 def _is_free(value: Expr) -> bool:

@@ -6,7 +6,7 @@ from portagpu.backends.c_family.c_types import c_type
 from portagpu.backends.c_family.precedence import BIT_OR, EQUALITY, POSTFIX, PRIMARY, PRODUCT, RELATION, SUM, UNARY
 from portagpu.backends.c_family.registry import SHARED, Lowered, Printing
 from portagpu.device.capabilities import DeviceType
-from portagpu.dtypes import INT32
+from portagpu.dtypes import INT32, UINT64
 from portagpu.ir.nodes import Constant, Operation
 from portagpu.ir.types import BOOLEAN, WARP, Scalar
 
@@ -57,10 +57,15 @@ def _diverging(printer: Printing, expr: Operation) -> Lowered:
 
 @SHARED.register("varying")
 def _varying(printer: Printing, expr: Operation) -> Lowered:
-    """A value with bits of the thread's index that are never set; along a condition, compilers would make branches."""
-    assert isinstance(expr.type, Scalar)
-    kind, (value,), words = c_type(expr.type), expr.args, printer.language
-    nothing = f"({words.local_id(0)} >> 16)"
+    """A value with bits of the thread's index that are never set.
+
+    Others for each: of several values with the same ones, compilers join the values and add the bits behind. And no
+    condition, of which they make branches.
+    """
+    value, number = expr.args
+    assert isinstance(expr.type, Scalar) and isinstance(number, Constant)
+    kind, words = c_type(expr.type), printer.language
+    nothing = f"(({c_type(Scalar(UINT64))}){words.local_id(0)} >> {16 + int(number.value) % 48})"  # blocks are smaller
     if expr.type == BOOLEAN:
         return f"({printer.text(value, BIT_OR)} | (int){nothing}) != 0", EQUALITY
     if not expr.type.dtype.is_float:
