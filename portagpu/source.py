@@ -6,6 +6,7 @@ import ast
 import linecache
 import threading
 from dataclasses import dataclass
+from types import CodeType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,12 @@ def line_span(filename: str, line: int) -> Span:
     """A whole line of a file, from its first character that is no blank."""
     text = linecache.getline(filename, line).rstrip("\n")
     return Span(filename=filename, line=line, column=len(text) - len(text.lstrip()), end_column=len(text), text=text)
+
+
+def span_of(code: CodeType, instruction: int) -> Span:
+    """The line of an instruction, as frames count them (``f_lasti``)."""
+    lines = (line for first, end, line in code.co_lines() if first <= instruction < end and line is not None)
+    return line_span(code.co_filename, next(lines, code.co_firstlineno))
 
 
 _parsing = threading.RLock()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Container, Sequence
 from typing import Any
 from weakref import ref
@@ -16,6 +17,8 @@ from portagpu.expressions.operations import Operation, conversion, operation, op
 from portagpu.expressions.repeated import repeat_into
 from portagpu.expressions.stores import write
 from portagpu.expressions.together import evaluate_all
+from portagpu.notices import users_frame
+from portagpu.package_stamp import FOLDER
 from portagpu.runtime.arrays.array import DeviceNDArray, allocations
 from portagpu.runtime.arrays.checks import check_writable
 from portagpu.runtime.arrays.creation import operand_array, to_device
@@ -44,7 +47,7 @@ def apply(ufunc: np.ufunc, *values: Any) -> DeviceNDArray:
         except OverflowError:
             pass
         else:
-            return put_off(_node(applied, operands))
+            return put_off(_node(applied, operands), 3)
     try:
         operands, kinds, shape, context = taken(values)
     except ShapeError:
@@ -57,10 +60,10 @@ def apply(ufunc: np.ufunc, *values: Any) -> DeviceNDArray:
         truth = compared_beyond(ufunc, operands, function)
         if truth is None:
             raise beyond(ufunc, function, error) from None
-        return put_off(Node(context, conversion(function.dtype), (as_operand(truth),), shape))
+        return put_off(Node(context, conversion(function.dtype), (as_operand(truth),), shape), 3)
     strides = strides_of(operands, shape, function.dtype)
     remember(key, values, function, shape, strides)
-    return put_off(Node(context, function, operands, shape, strides=strides))
+    return put_off(Node(context, function, operands, shape, strides=strides), 3)
 
 
 def _node(applied: Applied, values: tuple[Any, ...]) -> Node:
@@ -333,8 +336,11 @@ class PutOff:
         evaluate_all([put.node for array in arrays if isinstance(put := array.deferred, PutOff)])
 
 
-def put_off(node: Node) -> DeviceNDArray:
-    """The array of a node, computed when something needs it: read, stored, shown or overtaken by a launch."""
+def put_off(node: Node, depth: int = 2) -> DeviceNDArray:
+    """The array of a node, computed when something needs it: read, stored, shown or overtaken by a launch.
+
+    ``depth``: frames between this one and those that may be the user's.
+    """
     context, applied = node.context, node.applied
     facts = None if applied is None else applied.facts
     if facts is None:
@@ -347,6 +353,10 @@ def put_off(node: Node) -> DeviceNDArray:
     made.allocation_key = next(allocations)
     made.layout_token = None
     made.deferred = PutOff(node)
+    frame = sys._getframe(depth)
+    if frame.f_code.co_filename.startswith(FOLDER):
+        frame = users_frame(frame) or frame
+    node.place = frame.f_code, frame.f_lasti
     node.array = reference = ref(made)
     node.stream = stream = current_stream(context)
     waiting = context.unsettled.arrays

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import copy
 import math
+from types import CodeType
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
+from portagpu.errors import PortaGPUError
 from portagpu.expressions.applied import Applied
 from portagpu.expressions.operations import Operation
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream
+from portagpu.source import span_of
 
 MOST_WEIGHT = 24  # functions and operands of one kernel: more need registers that threads do not have
 
@@ -26,7 +29,8 @@ class Node:
     where it was written. ``shifts``: the elements of the operand, an array, moved along a ring: for each axis the place
     of the element that comes first. ``applied``: where the operands are arrays and numbers, perhaps how the
     function was applied to others like them. ``strides``: of the result in order K, None for C order.
-    ``failure``: the error that the node and all that read it raise from now on.
+    ``failure``: the error that the node and all that read it raise from now on. ``place``: the code that wrote the
+    expression, and the instruction in it.
     """
 
     __slots__ = (
@@ -37,6 +41,7 @@ class Node:
         "failure",
         "operands",
         "operation",
+        "place",
         "result",
         "shape",
         "shifts",
@@ -60,6 +65,7 @@ class Node:
         self.array: ref[DeviceNDArray] | None = None
         self.result: DeviceNDArray | None = None
         self.failure: Exception | None = None
+        self.place: tuple[CodeType, int] | None = None
         self.shifts = shifts
         self.stream: Stream | None = None
         self.was_reduced = False
@@ -86,8 +92,13 @@ class Node:
         return math.prod(self.shape)
 
     def fail(self, error: Exception) -> None:
-        """Keep the first error of the node, without the frames and arrays that its traceback holds."""
+        """Keep the first error of the node, without the frames and arrays that its traceback holds.
+
+        The error names the line that wrote the expression, from now on.
+        """
         if self.failure is None and self.result is None:
+            if self.place is not None and isinstance(error, PortaGPUError) and error.span is None:
+                error.span = span_of(*self.place)
             self.failure = _without_traceback(error)
 
     def check(self) -> None:

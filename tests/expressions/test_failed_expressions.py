@@ -144,3 +144,26 @@ def test_an_interruption_leaves_all_deferred(x, monkeypatch):
             x[...] = 0
     x[...] = 0
     np.testing.assert_array_equal(array.copy_to_host(), HOST * 9)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x * 2 + 1,
+        lambda x: np.add(x, 3),
+        lambda x: np.where(x > 2, x, 5),
+        lambda x: np.clip(x, 1, 2),
+        lambda x: x.astype(np.float64),
+        lambda x: np.roll(x, 1),
+        lambda x: np.full_like(x, 7),
+    ],
+)
+def test_errors_name_the_line_that_wrote_them(x, monkeypatch, write):
+    failed = write(x)
+    if failed.deferred is None:
+        pytest.skip("it is computed at once")
+    with failing(monkeypatch, "launched") as kind:
+        cuda.current_context().unsettled.settle()
+    for reader in (failed, failed * 2):
+        with pytest.raises(kind, match=f"test_failed_expressions.py:{write.__code__.co_firstlineno}"):
+            reader.copy_to_host()
