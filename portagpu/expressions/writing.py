@@ -59,12 +59,8 @@ def _example(kind: Any, value: Any) -> Any:
 
 
 def _of(value: Any, dtype: np.dtype[Any]) -> Any:
-    """An operand as it is chosen: Python's numbers are cast to the dtype, as `numpy.where` does, and wrap."""
-    if not isinstance(value, int | float | complex):
-        return value
-    if type(value) is int and dtype.kind in "iu" and -(2**63) <= value < 2**64:
-        return np.asarray(value).astype(dtype)[()]
-    return as_operand(number_of(value, dtype))
+    """An operand as it is chosen: Python's numbers become the dtype's or are refused, as by NumPy since 2.5."""
+    return as_operand(number_of(value, dtype)) if isinstance(value, int | float | complex) else value
 
 
 def part(x: DeviceNDArray, name: str, dtype: np.dtype[Any]) -> DeviceNDArray:

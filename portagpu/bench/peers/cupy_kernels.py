@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +16,9 @@ def cupy_for(device: DeviceRecord) -> Any:
     if importlib.util.find_spec("cupy") is None:
         return None
     try:
-        import cupy  # type: ignore[import-not-found,unused-ignore]
+        with warnings.catch_warnings():  # what it says of versions and paths is no reason to leave it out
+            warnings.simplefilter("ignore")
+            import cupy  # type: ignore[import-not-found,unused-ignore]
 
         name = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
     except Exception:  # without a usable GPU it raises anything
