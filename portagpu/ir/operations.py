@@ -249,7 +249,6 @@ OPERATIONS: dict[str, NamedOperation] = {
         },
     ),
     **_named("", {"laneid": "Its place in its warp of 32."}),
-    **_named("", {"diverging": "True, in a form that no compiler takes for the same in all threads of the block."}),
     **_named("x number", {"varying": "x, as the same in all threads to no compiler; each has a number of its own."}),
     # barriers and fences
     **_named(
@@ -356,7 +355,7 @@ OPERATIONS: dict[str, NamedOperation] = {
     ),
 }
 
-PER_THREAD = frozenset({"threadIdx", "grid", "laneid", "diverging", "varying", "subgroup_id", "subgroup_lane"})
+PER_THREAD = frozenset({"threadIdx", "grid", "laneid", "varying", "subgroup_id", "subgroup_lane"})
 """Operations whose value differs among the threads of a block, whatever the operands. Others without an effect are
 taken to be uniform where their operands are."""
 

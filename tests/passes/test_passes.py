@@ -294,10 +294,10 @@ def test_divergence_marks_what_sets_variables_for_later():
     program = lowered(counts, INTEGERS, PYINT)
     assert after("divergence", program) == program_text(program)
     text = after("divergence", program, misses)
-    assert text.count("if diverging():") == 1
-    assert "if diverging():\n        for " in text
-    assert after("divergence", lowered(divergent_calls, INTEGERS), misses).count("if diverging():") == 1
-    assert "diverging" not in after("divergence", lowered(no_barrier, INTEGERS), misses)
+    assert text.count("if lt(varying(0, 0), 1):") == 1
+    assert "if lt(varying(0, 0), 1):\n        for " in text
+    assert after("divergence", lowered(divergent_calls, INTEGERS), misses).count("if lt(varying(0, 0), 1):") == 1
+    assert "varying" not in after("divergence", lowered(no_barrier, INTEGERS), misses)
 
 
 def test_branch_values_depend_on_the_thread():

@@ -49,7 +49,7 @@ from portagpu.ir.walk import all_expressions, all_statements, blocks, expression
 
 def mark_branch_values(program: Program) -> Program:
     """The program with uniform values that divergent control flow assigns or returns marked."""
-    numbers = count(1)  # of marks: functions are inlined into others
+    numbers = count(1, 2)  # of marks in all functions, odd ones: those of `divergence` are even
 
     def marked(function: Function, *, is_kernel: bool = False) -> Function:
         if not any(isinstance(s, If | While | For) for s in function.body):

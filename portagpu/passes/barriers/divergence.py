@@ -9,22 +9,27 @@ code that a uniform branch leads to, though a divergent one does as well:
     for j in range(x[i]): hit = 1                hit = 1
     syncthreads()                            syncthreads()
 
-So such a statement is put under a branch whose condition reads the thread's index, and always holds. Nothing under a
-divergent branch is uniform. Later optimisation removes the branch: the index is the counter of the loop over threads.
+So such a statement is put under a branch whose condition reads bits of the thread's index that are never set. Nothing
+under a divergent branch is uniform. Later optimisation removes the branch: the index is the counter of the loop over
+threads. Each condition reads other bits, or compilers would join branches.
 
 Only statements that contain no barrier are marked, and only where a variable that they set is used outside of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import count
 
 from portagpu.ir.analysis.uniform import Marks, Uniformity, mentions
 from portagpu.ir.nodes import (
     Assign,
     Break,
     CallFunction,
+    Compare,
+    CompareOp,
+    Constant,
     Expr,
     For,
     If,
@@ -40,8 +45,9 @@ from portagpu.ir.nodes import (
     While,
 )
 from portagpu.ir.program import Function, Program
-from portagpu.ir.types import BOOLEAN, VOID, Pointer, Space
+from portagpu.ir.types import BOOLEAN, INT, VOID, Pointer, Space
 from portagpu.ir.walk import all_expressions, all_statements, assigned, blocks, children, expressions
+from portagpu.source import Span
 
 
 def mark_divergence(program: Program) -> Program:
@@ -53,11 +59,12 @@ def mark_divergence(program: Program) -> Program:
     if not callees and not Marks(program.kernel.body, callees).barrier:
         return program
     parameters = {f.name: tuple(p.name for p in f.parameters) for f in program.functions}
+    numbers = count(0, 2)  # of marks, even ones: those of `branch_values` are odd
     divergent: dict[str, set[str]] = {name: set() for name in parameters}  # parameters, by function
 
     def marked(function: Function, *, is_kernel: bool = False) -> Function:
         names = None if is_kernel else frozenset(divergent[function.name])
-        marker = _Marker(function, callees, Uniformity(function, arguments=is_kernel, divergent=names))
+        marker = _Marker(function, callees, Uniformity(function, arguments=is_kernel, divergent=names), numbers)
         for call in _calls(function.body):
             for name, value in zip(parameters[call.function], call.args, strict=True):
                 if not marker.uniform.is_uniform(value):
@@ -72,8 +79,11 @@ def mark_divergence(program: Program) -> Program:
 class _Marker:
     """The statements of one function."""
 
-    def __init__(self, function: Function, callees: frozenset[str], uniform: Uniformity) -> None:
+    def __init__(
+        self, function: Function, callees: frozenset[str], uniform: Uniformity, numbers: Iterator[int]
+    ) -> None:
         self.uniform = uniform
+        self._numbers = numbers
         self._marks = Marks(function.body, callees)
         self._mentions = mentions((function.body,))
         self._has_result = function.result is not VOID
@@ -85,8 +95,7 @@ class _Marker:
 
         def flush() -> None:
             if run:
-                condition = Operation("diverging", (), BOOLEAN, span=run[0].span)
-                result.append(If(condition, tuple(run), (), span=run[0].span))
+                result.append(If(self._mark(run[0].span), tuple(run), (), span=run[0].span))
                 run.clear()
 
         for statement in body:
@@ -97,6 +106,11 @@ class _Marker:
             result.append(self._inside(statement))
         flush()
         return result
+
+    def _mark(self, span: Span) -> Compare:
+        """A condition that always holds, in a form that no compiler takes for the same in all threads."""
+        number, zero, one = (Constant(n, INT, span=span) for n in (next(self._numbers), 0, 1))
+        return Compare(CompareOp.LT, Operation("varying", (zero, number), INT, span=span), one, BOOLEAN, span=span)
 
     def _needs_mark(self, statement: Stmt) -> bool:
         if self._marks.has_barrier(statement) or not self._diverges(statement) or not self._is_used_outside(statement):

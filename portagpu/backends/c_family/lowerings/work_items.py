@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from portagpu.backends.c_family.c_types import c_type
-from portagpu.backends.c_family.precedence import BIT_OR, EQUALITY, POSTFIX, PRIMARY, PRODUCT, RELATION, SUM, UNARY
+from portagpu.backends.c_family.precedence import BIT_OR, EQUALITY, POSTFIX, PRIMARY, PRODUCT, SUM, UNARY
 from portagpu.backends.c_family.registry import SHARED, Lowered, Printing
 from portagpu.device.capabilities import DeviceType
 from portagpu.dtypes import INT32, UINT64
@@ -47,12 +47,6 @@ def _laneid(printer: Printing, expr: Operation) -> Lowered:
     x, y, z = map(printer.language.local_id, range(3))
     width, height = map(printer.language.local_size, range(2))
     return f"(int)((({z} * {height} + {y}) * {width} + {x}) % {WARP})", UNARY
-
-
-@SHARED.register("diverging")
-def _diverging(printer: Printing, expr: Operation) -> Lowered:
-    """A condition of the loop over threads that a driver makes: it is gone where that loop is there."""
-    return f"{printer.language.local_id(0)} < {printer.language.local_size(0)}", RELATION
 
 
 @SHARED.register("varying")
