@@ -13,6 +13,7 @@ from portagpu.dispatch.code.definition import KernelDefinition
 from portagpu.dispatch.code.requests import Counts, Request
 from portagpu.dispatch.overload import Overload
 from portagpu.errors import KernelError
+from portagpu.frontend.core.values import constant_key
 from portagpu.ir.program import GridShape, Program
 from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.runtime.execution.context import Context
@@ -143,7 +144,7 @@ class Specialisations(KernelDefinition):
         dynamic = shape.shared if shape.shared > context.capabilities.local_memory_argument else 0
         parts = tuple(
             [
-                conversion.constant_key(a) if n in constexpr else conversion.argument_key(a)
+                constant_key(a) if n in constexpr else conversion.argument_key(a)
                 for n, a in zip(self.source.parameters, args, strict=True)
             ]
         )

@@ -169,20 +169,6 @@ def _advice(value: Any) -> str:
     return "kernels take NumPy arrays, device arrays, numbers, bools, device functions, tuples of these, and None"
 
 
-def constant_key(value: Any) -> Any:
-    """A key that tells compile-time arguments apart which compare equal: 1 and 1.0, 0.0 and -0.0; nan is itself."""
-    if isinstance(value, tuple):
-        return tuple(constant_key(item) for item in value)
-    if isinstance(value, float | np.floating):
-        return (type(value), repr(value))
-    return (type(value), value)
-
-
-def same_constant(one: Any, other: Any) -> bool:
-    """Whether two compile-time arguments are the same for kernels: equal, and of equal types throughout."""
-    return type(one) is type(other) and bool(constant_key(one) == constant_key(other))
-
-
 def check_hashable(name: str, value: Any) -> None:
     """Raise `ArgumentTypeError` for a compile-time argument that cannot be a key."""
     try:

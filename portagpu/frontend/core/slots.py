@@ -18,6 +18,7 @@ from portagpu.frontend.core.values import (
     is_expr,
     leaves,
     rebuild,
+    same_constant,
     structure,
 )
 from portagpu.ir.nodes import Assign, Constant, Stmt, Var
@@ -174,14 +175,11 @@ def same_value(a: Value, b: Value) -> bool:
     if a is b:
         return True
     if isinstance(a, Const) and isinstance(b, Const):
-        if a.value is b.value:
-            return True
-        numbers = (int, float, str, bool)
-        return type(a.value) is type(b.value) and isinstance(a.value, numbers) and a.value == b.value
+        return a.value is b.value or (isinstance(a.value, int | float | str | bool) and same_constant(a.value, b.value))
     if isinstance(a, Var) and isinstance(b, Var):
         return a.name == b.name and a.type == b.type
     if isinstance(a, Constant) and isinstance(b, Constant):
-        return a.value == b.value and a.type == b.type
+        return a.type == b.type and same_constant(a.value, b.value)
     if structure(a) != structure(b) or isinstance(a, Const) or isinstance(b, Const):
         return False
     parts_a, parts_b = leaves(a), leaves(b)

@@ -21,7 +21,17 @@ from portagpu.frontend.core.exceptions import after_call, hidden_arguments, hidd
 from portagpu.frontend.core.registry import Call
 from portagpu.frontend.core.requests import BindParameter
 from portagpu.frontend.core.state import CallSite, DeviceFunction, FunctionState
-from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild, structure
+from portagpu.frontend.core.values import (
+    ArrayValue,
+    Const,
+    TupleValue,
+    Value,
+    constant_key,
+    is_expr,
+    leaves,
+    rebuild,
+    structure,
+)
 from portagpu.frontend.intrinsics.memory import use_shared
 from portagpu.frontend.operations import original_words
 from portagpu.frontend.operations.calls import bind_parameters
@@ -129,20 +139,25 @@ def _is_bound(source: FunctionSource, parameter: str, value: Value, py_float: Sc
 def _argument_key(ctx: FunctionState, source: FunctionSource, parameter: str, value: Value) -> Any:
     if isinstance(value, Const):
         if parameter in source.constexpr or constant_type(value.value, Scalar(FLOAT64, weak=True)) is None:
-            return ("bound", type(value.value), _hashable(value.value))
+            return ("bound", _constant_key(value.value))
         return ("number", type(value.value))
-    parts = tuple(
-        ("const", _hashable(p.value)) if isinstance(p, Const | Constant) else leaf_type(ctx, p) for p in leaves(value)
-    )
+    parts = tuple(_part_key(ctx, part) for part in leaves(value))
     return (structure(value), parts, isinstance(value, ArrayValue) and value.layout)
 
 
-def _hashable(value: Any) -> Any:
+def _part_key(ctx: FunctionState, part: Value) -> Any:
+    if isinstance(part, Const | Constant):
+        return ("const", part.type if isinstance(part, Constant) else None, _constant_key(part.value))
+    return leaf_type(ctx, part)
+
+
+def _constant_key(value: Any) -> Any:
+    key = constant_key(value)
     try:
-        hash(value)
+        hash(key)
     except TypeError:
         return ("id", id(value))
-    return value
+    return key
 
 
 def _lower_device_function(source: FunctionSource, site: CallSite, *, is_inlined: bool) -> DeviceFunction:

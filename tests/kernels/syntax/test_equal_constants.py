@@ -1,0 +1,117 @@
+"""Constants that compare equal and are not the same: other dtypes of one number, 0.0 and -0.0."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from portagpu import cuda
+
+pytestmark = pytest.mark.one_device
+
+FIVES = (np.int8(5), np.int64(5), np.float32(5), np.uint8(5), np.float64(5))
+ZEROS = (0.0, -0.0, np.float32(0.0), np.float32(-0.0))
+
+
+@dataclass(frozen=True)
+class Options:
+    """A constant with a field."""
+
+    number: Any
+
+
+@cuda.jit
+def times_100(values):
+    return values[0] * 100
+
+
+@cuda.jit
+def field_times_100(options):
+    return options.number * 100
+
+
+@cuda.jit
+def sign(values):
+    return math.copysign(1.0, values[0])
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.permutations(FIVES, 2)))
+def test_a_device_function_of_tuples_with_equal_items(device, one, other):
+    @cuda.jit
+    def kernel(out):
+        out[0] = times_100((one, out[3]))  # a value of the launch beside the constant
+        out[1] = times_100((other, out[3]))
+        out[2] = times_100((one,))
+        out[3] = times_100((other,))
+
+    out = np.zeros(4)
+    kernel[1, 1](out)
+    with np.errstate(over="ignore"):
+        wanted = [(value * np.array(100, value.dtype)).item() if value.dtype.kind in "iu" else 500 for value in FIVES]
+    by_type = {type(value): number for value, number in zip(FIVES, wanted, strict=True)}
+    assert out.tolist() == [by_type[type(one)], by_type[type(other)]] * 2
+
+
+def test_a_device_function_of_objects_with_equal_fields(device):
+    narrow, wide = Options(np.int8(5)), Options(np.int64(5))
+
+    @cuda.jit
+    def kernel(out):
+        out[0] = field_times_100(narrow)
+        out[1] = field_times_100(wide)
+
+    out = np.zeros(2)
+    kernel[1, 1](out)
+    assert out.tolist() == [-12, 500]
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.permutations(ZEROS, 2)))
+def test_a_device_function_of_tuples_of_zeros(device, one, other):
+    @cuda.jit
+    def kernel(out):
+        out[0] = sign((one, out[1]))
+        out[1] = sign((other, out[1]))
+
+    out = np.zeros(2)
+    kernel[1, 1](out)
+    assert out.tolist() == [math.copysign(1, one), math.copysign(1, other)]
+
+
+@pytest.mark.parametrize("negative", [False, True])
+def test_zeros_of_two_signs_on_two_paths(device, negative):
+    @cuda.jit
+    def kernel(x, out):
+        if x[0]:
+            a = -0.0
+            b = (-0.0, 1)
+        else:
+            a = 0.0
+            b = (0.0, 1)
+        c = -0.0 if x[0] else 0.0
+        for i in range(2):
+            if i == 1:
+                d = -0.0 if x[0] else 0.0
+            else:
+                d = 0.0
+        out[0], out[1], out[2], out[3] = a, b[0], c, d
+
+    out = np.ones(4)
+    kernel[1, 1](np.array([negative]), out)
+    assert np.signbit(out).tolist() == [negative] * 4
+    assert not out.any()
+
+
+def test_a_compile_time_complex_zero(device):
+    @cuda.jit
+    def kernel(out, z: cuda.constexpr):
+        out[0] = math.copysign(1.0, z.real)
+
+    out = np.zeros(1)
+    for z in (complex(0.0, 1), complex(-0.0, 1)):
+        kernel[1, 1](out, z)
+        assert out[0] == math.copysign(1, z.real)
