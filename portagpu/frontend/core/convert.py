@@ -17,6 +17,7 @@ from portagpu.frontend.core.values import (
     ArrayValue,
     Condition,
     Const,
+    FunctionValue,
     MethodValue,
     OptionalValue,
     TupleValue,
@@ -89,6 +90,8 @@ def describe(ctx: FunctionState, value: Value) -> str:
         return f"{describe(ctx, value.item)} or None"
     if isinstance(value, MethodValue):
         return f"the method {value.name}"
+    if isinstance(value, FunctionValue):
+        return f"the function {value.function.__name__}"
     if is_expr(value):
         return str(value.type)
     return type(value).__name__.removesuffix("Value").lower()

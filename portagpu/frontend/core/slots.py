@@ -11,6 +11,7 @@ from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import (
     ArrayValue,
     Const,
+    FunctionValue,
     Missing,
     TupleValue,
     Value,
@@ -68,7 +69,7 @@ def slots_of(ctx: FunctionState, name: str, template: Value, kinds: list[Any]) -
     """The variables in which the leaves of ``name`` live."""
     if isinstance(template, Missing):
         return template
-    single = len(kinds) == 1 and not isinstance(template, ArrayValue | TupleValue)
+    single = len(kinds) == 1 and not isinstance(template, ArrayValue | TupleValue | FunctionValue)
     parts: list[Value] = []
     for n, kind in enumerate(kinds):
         if isinstance(kind, Scalar | Vector | Pointer):
@@ -84,7 +85,7 @@ def to_slots(
     """Variables for a name's leaves, assigned at the end of each source block from the value it has there."""
     if isinstance(template, Missing):
         return template
-    single = len(kinds) == 1 and not isinstance(template, ArrayValue | TupleValue)
+    single = len(kinds) == 1 and not isinstance(template, ArrayValue | TupleValue | FunctionValue)
     parts: list[Value] = []
     for n, kind in enumerate(kinds):
         if not isinstance(kind, Scalar | Vector | Pointer):

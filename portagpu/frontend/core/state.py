@@ -15,6 +15,7 @@ from portagpu.frontend.core.values import Value
 from portagpu.frontend.source.callables import DeviceCallable
 from portagpu.frontend.source.capture import FunctionSource
 from portagpu.frontend.source.dependencies import Dependencies
+from portagpu.frontend.source.scopes import bound_names
 from portagpu.ir.names import own
 from portagpu.ir.nodes import Assign, Expr, Offset, Stmt, Var
 from portagpu.ir.program import ConstantArray, Function, KernelException, MemoryArray, Parameter, Remark
@@ -278,10 +279,9 @@ class FunctionState:
 _assigned: weakref.WeakKeyDictionary[ast.AST, frozenset[str]] = weakref.WeakKeyDictionary()
 
 
-def _assigned_names(tree: ast.AST) -> frozenset[str]:
+def _assigned_names(tree: ast.FunctionDef) -> frozenset[str]:
     """Names that a function binds; device functions are lowered for each of their calls, and walked once."""
     found = _assigned.get(tree)
     if found is None:
-        names = (n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store | ast.Del))
-        found = _assigned[tree] = frozenset(names)
+        found = _assigned[tree] = frozenset(bound_names(tree))
     return found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from portagpu.errors import KernelError, KernelTypeError
 from portagpu.ir.nodes import Expr, Node
 from portagpu.ir.types import Element, Layout, Space, fields_of
 from portagpu.types.record_layout import Record
@@ -124,11 +125,29 @@ class MethodValue:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class FunctionValue:
+    """A function that a kernel defines, with the values of its defaults, and of the variables that it captures.
+
+    ``captured`` is None in the function that defines it: there they are read when it is called, as in Python.
+    """
+
+    function: Any  # a `syntax.local_functions.LocalFunction`
+    defaults: tuple[Value, ...]
+    captured: tuple[Value, ...] | None = None
+
+    @property
+    def items(self) -> tuple[Value, ...]:
+        """All values that it has."""
+        return self.defaults + (self.captured or ())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Missing:
     """A variable that has no usable value here; reading it is an error with this message."""
 
     message: str
     hint: str | None
+    kind: type[KernelError] = KernelTypeError
 
 
 Value = (
@@ -143,6 +162,7 @@ Value = (
     | ZipValue
     | PlacesValue
     | MethodValue
+    | FunctionValue
     | Missing
 )
 
@@ -204,7 +224,7 @@ def leaves(value: Value) -> tuple[Value, ...]:
         return (value.base, *value.shape, *value.strides)
     if isinstance(value, Missing):
         return ()
-    if isinstance(value, TupleValue):
+    if isinstance(value, TupleValue | FunctionValue):
         return tuple(leaf for item in value.items for leaf in leaves(item))
     if isinstance(value, OptionalValue):
         return (value.present, *leaves(value.item))
@@ -223,6 +243,10 @@ def rebuild(value: Value, parts: Iterator[Value]) -> Value:
         return value
     if isinstance(value, TupleValue):
         return TupleValue(tuple(rebuild(item, parts) for item in value.items), value.fields)
+    if isinstance(value, FunctionValue):
+        items = tuple(rebuild(item, parts) for item in value.items)
+        count = len(value.defaults)
+        return FunctionValue(value.function, items[:count], None if value.captured is None else items[count:])
     if isinstance(value, OptionalValue):
         present: Any = next(parts)
         return OptionalValue(present, rebuild(value.item, parts))
@@ -237,6 +261,9 @@ def structure(value: Value) -> object:
         return "missing"
     if isinstance(value, TupleValue):
         return ("tuple", value.fields, tuple(structure(item) for item in value.items))
+    if isinstance(value, FunctionValue):
+        kinds = tuple(structure(item) for item in value.items)
+        return ("function", value.function, value.captured is None, kinds)
     if isinstance(value, OptionalValue):
         return ("optional", structure(value.item))
     return "leaf"

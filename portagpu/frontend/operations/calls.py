@@ -22,6 +22,7 @@ from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import (
     ArrayValue,
     Const,
+    FunctionValue,
     MethodValue,
     OptionalValue,
     TupleValue,
@@ -36,6 +37,8 @@ from portagpu.ir.types import INT, PYINT_NARROW, WARP, Scalar, Vector
 
 def takes_optional(function: Value) -> bool:
     """Whether a callee's parameters may be None on some paths and numbers on others."""
+    if isinstance(function, FunctionValue):
+        return True
     target = function.value if isinstance(function, Const) else None
     return isinstance(target, DeviceCallable) and target.is_device_function and not target.declared
 
@@ -49,6 +52,8 @@ def call(ctx: FunctionState, site: Call) -> Value:
         if function.name in NUMBER_METHODS and number_type(ctx, function.owner) is not None:
             return NUMBER_METHODS[function.name](ctx, function.owner, site)
         ctx.fail(f"the method `{function.name}` cannot be called in a kernel", kind=UnsupportedSyntaxError)
+    if isinstance(function, FunctionValue):
+        return ctx.program.lower_call(ctx, function.function.of(function), site)
     if not isinstance(function, Const):
         ctx.fail(f"{describe(ctx, function)} cannot be called")
     target = function.value
@@ -292,6 +297,5 @@ def _bound(given: Mapping[str, Any], name: str, parameter: inspect.Parameter) ->
 
 
 def _default(value: Any) -> Value:
-    return (
-        value if isinstance(value, Const | ArrayValue | TupleValue | OptionalValue) or is_expr(value) else Const(value)
-    )
+    kinds = Const | ArrayValue | TupleValue | OptionalValue | FunctionValue
+    return value if isinstance(value, kinds) or is_expr(value) else Const(value)

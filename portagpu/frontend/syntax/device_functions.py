@@ -24,6 +24,7 @@ from portagpu.frontend.core.state import CallSite, DeviceFunction, FunctionState
 from portagpu.frontend.core.values import (
     ArrayValue,
     Const,
+    FunctionValue,
     TupleValue,
     Value,
     constant_key,
@@ -39,6 +40,7 @@ from portagpu.frontend.operations.signatures import fit
 from portagpu.frontend.source.callables import DeviceCallable
 from portagpu.frontend.source.capture import FunctionSource
 from portagpu.frontend.syntax import statements
+from portagpu.frontend.syntax.local_functions import check_result, with_captured
 from portagpu.frontend.syntax.unset_variables import with_checks
 from portagpu.ir.analysis.uniform import may_wait
 from portagpu.ir.names import CAPTURED_ARRAYS, LOCAL_MARK
@@ -60,7 +62,7 @@ def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call)
         arguments, signature = fit(ctx, callee.__name__, callee.declared, arguments)
         returns = signature.return_type
     source, extra = callee.captured(ctx)
-    arguments += extra
+    arguments = [with_captured(ctx, a) for a in arguments] + extra
     arrays = ctx.env.get(CAPTURED_ARRAYS)
     if arrays is not None and not is_of_package(source.function):
         known = ctx.program.with_arrays
@@ -75,6 +77,7 @@ def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call)
         call_site = CallSite(ctx, dict(zip(source.parameters, arguments, strict=True)), bound)
         try:
             result = _call(callee, lowered, call_site)
+            check_result(ctx, callee.__name__, result)
         except BindParameter as request:
             if request.site is not call_site:
                 raise
@@ -224,7 +227,7 @@ def _inner_parameter(inner: FunctionState, source: FunctionSource, name: str, va
     if _is_bound(source, name, value, inner.program.py_float):
         return value
     parts: list[Value] = []
-    several = len(leaves(value)) > 1 or isinstance(value, ArrayValue | TupleValue)
+    several = len(leaves(value)) > 1 or isinstance(value, ArrayValue | TupleValue | FunctionValue)
     for label, leaf in zip(_labels(name, value), leaves(value), strict=True):
         kind: Any
         if isinstance(leaf, Const):
@@ -264,7 +267,7 @@ def _emit_call(ctx: FunctionState, found: DeviceFunction, source: FunctionSource
     for name, value in zip(source.parameters, arguments, strict=True):
         if _is_bound(source, name, value, ctx.program.py_float):
             continue
-        several = len(leaves(value)) > 1 or isinstance(value, ArrayValue | TupleValue)
+        several = len(leaves(value)) > 1 or isinstance(value, ArrayValue | TupleValue | FunctionValue)
         for leaf in leaves(value):
             if isinstance(leaf, Const):
                 kind = constant_type(leaf.value, ctx.program.py_float)

@@ -27,7 +27,7 @@ def name_value(ctx: FunctionState, node: ast.Name) -> Value:
     if node.id in ctx.env:
         value = ctx.env[node.id]
         if isinstance(value, Missing):
-            ctx.fail(value.message, hint=value.hint)
+            ctx.fail(value.message, kind=value.kind, hint=value.hint)
         return value
     if node.id in ctx.local_names:
         ask_for_value_before(ctx, node.id)

@@ -25,7 +25,7 @@ from portagpu.frontend.core.values import (
 from portagpu.frontend.syntax import loops
 from portagpu.frontend.syntax.assignment import lower_annotated, lower_assign, lower_augmented
 from portagpu.frontend.syntax.expressions import lower, lower_call
-from portagpu.frontend.syntax.local_functions import define
+from portagpu.frontend.syntax.local_functions import define, with_captured
 from portagpu.frontend.syntax.raising import lower_assert, lower_raise
 from portagpu.ir.names import own
 from portagpu.ir.nodes import Evaluate, Expr, If, Return, Stmt, Var
@@ -135,7 +135,7 @@ def _return(ctx: FunctionState, node: ast.Return) -> None:
         ctx.emit(Return((), span=ctx.span))
         ctx.reachable = False
         return
-    value = aggregate(value)
+    value = with_captured(ctx, aggregate(value))
     ctx.lends = ctx.lends or any(_is_own(ctx, leaf) for leaf in leaves(value))
     ctx.returns.append((value, ctx.span))
     _leave_with(ctx, value)

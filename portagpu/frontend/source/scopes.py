@@ -1,0 +1,40 @@
+"""Scopes of Python's functions: the nodes of one, without the functions inside of it, and the names that it reads."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+
+def walk_scope(function: ast.FunctionDef | ast.Lambda) -> Iterator[ast.AST]:
+    """Nodes of a function's body in the order of the text. Of a function inside only itself and its defaults."""
+    yield from _walk(function.body if isinstance(function.body, list) else [function.body])
+
+
+def bound_names(function: ast.FunctionDef | ast.Lambda) -> set[str]:
+    """Names that a function's body assigns, deletes or defines; its parameters are not among them."""
+    names = {n.name for n in walk_scope(function) if isinstance(n, ast.FunctionDef)}
+    return names | {
+        n.id for n in walk_scope(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store | ast.Del)
+    }
+
+
+def free_names(function: ast.FunctionDef | ast.Lambda) -> tuple[str, ...]:
+    """Names that a function reads and does not bind, also those of functions inside of it."""
+    reads: list[str] = []
+    for node in walk_scope(function):
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            reads += free_names(node)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            reads.append(node.id)
+    own = bound_names(function) | {n.arg for n in ast.walk(function.args) if isinstance(n, ast.arg)}
+    return tuple(dict.fromkeys(name for name in reads if name not in own))
+
+
+def _walk(nodes: list[ast.AST] | list[ast.stmt] | list[ast.expr]) -> Iterator[ast.AST]:
+    for node in nodes:
+        yield node
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            yield from _walk([d for d in (*node.args.defaults, *node.args.kw_defaults) if d is not None])
+        else:
+            yield from _walk(list(ast.iter_child_nodes(node)))
