@@ -428,6 +428,7 @@ def _fork_error() -> DeviceLostError:
     return DeviceLostError(
         "the parent process used devices before it forked; drivers do not work in the child",
         hint='start processes with multiprocessing.get_context("spawn"), or use devices first in the child',
+        notes=("in numba-cuda: CUDA initialized before forking",),
     )
 
 

@@ -34,6 +34,7 @@ def refused(call):
         call()
     except errors.DeviceLostError as error:
         assert "spawn" in error.hint, error
+        assert "CUDA initialized before forking" in str(error)
     else:
         raise AssertionError("no error")
 
