@@ -50,7 +50,7 @@ def unify_kinds(ctx: FunctionState, name: str, a: Any, b: Any) -> Any:
             merged = unify_types(ctx, a, b)
             if merged is not None:
                 return merged
-    elif a is b or a == b:
+    elif a is b or same_constant(a, b):
         return a
     return None
 

@@ -109,6 +109,36 @@ def test_functions_that_are_defined_again(device, body):
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        "y = x[0]\nf = lambda a: a + y\ng = lambda a: f(a) * 2\nf = lambda a: a - y\nout[0] = g(1) + apply(g, 1)",
+        "y = x[0]\nf = lambda a: a + y\ng = lambda a, h=f: h(a) * 2\ny = 100\nout[0] = g(1) + apply(g, 1)",
+        "y = x[0]\nf = lambda a, *rest: a + len(rest) * y\nout[0] = f(1) + apply(f, 1, 2, 3)",
+        "y = x[0]\ng = lambda a, b=y, c=2: a + b * c\nout[0] = g(1, c=3) + apply(g, 1)",
+        "y = 1j * x[0]\nf = lambda a: (a * y + t[0] * t[1]).imag\nt = (y * 2, x[1])\nout[0] = apply(f, 1)",
+        "f = lambda a: a + n\nfor n in range(4):\n    out[n] = f(1)\n    if n == 2:\n        n = 10\n"
+        "    out[0] += apply(f, 1)",
+        "def pair(a):\n    y = a + 1\n    return (lambda b: b + y), (lambda b: b * y)\n"
+        "p, q = pair(x[0])\nr, s = pair(x[1])\nout[0] = p(1) + q(2) + r(100) * s(1)",
+        "y = None\nif x[0] > 2:\n    y = x[0]\nf = lambda a: a if y is None else y\nout[0] = apply(f, 1.0)",
+    ],
+    ids=[
+        "rebound",
+        "default",
+        "rest",
+        "keywords",
+        "complex",
+        "changed in a loop",
+        "several returned",
+        "None or a number",
+    ],
+)
+def test_values_that_functions_capture(device, body):
+    out, wanted = _run(body)
+    assert out == wanted
+
+
+@pytest.mark.parametrize(
     ("body", "message"),
     [
         ("f = lambda a: f(a)\nout[0] = f(1)", "calls itself"),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
+from portagpu.errors import KernelTypeError
 
 pytestmark = pytest.mark.one_device
 
@@ -68,6 +69,21 @@ def test_a_device_function_of_objects_with_equal_fields(device):
     out = np.zeros(2)
     kernel[1, 1](out)
     assert out.tolist() == [-12, 500]
+
+
+def test_objects_with_equal_fields_on_two_paths(device):
+    narrow, wide = Options(np.int8(5)), Options(np.int64(5))
+
+    @cuda.jit
+    def kernel(x, out):
+        if x[0] > 2:
+            options = narrow
+        else:
+            options = wide
+        out[0] = options.number * 100
+
+    with pytest.raises(KernelTypeError, match="on one path"):
+        kernel[1, 1](np.ones(1), np.zeros(1))
 
 
 @pytest.mark.parametrize(("one", "other"), list(itertools.permutations(ZEROS, 2)))
