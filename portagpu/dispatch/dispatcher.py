@@ -265,7 +265,7 @@ class Dispatcher(Inspection, Generic[P, R]):
         names, constexpr = self.source.parameters, self.source.constexpr
         check_units(args, names)
         if self.declared:
-            args = convert_arguments(self.declared, args, names)
+            args = convert_arguments(self.declared, args, names, self.py_func)
         prepared = []
         hosts: dict[int, Any] = {}  # a NumPy array that is passed twice is one array on the device, too
         for name, value in zip(names, args, strict=True):

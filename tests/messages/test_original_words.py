@@ -105,3 +105,16 @@ def test_device_arrays_that_a_gufunc_would_convert(device):
     with pytest.raises(TypeError) as caught:
         copied(np.zeros(3, np.complex64))
     assert "does not support" not in str(caught.value)
+
+
+def test_a_launch_that_two_signatures_fit(device):
+    @cuda.jit(["(float64[::1], float32, float64)", "(float64[::1], float64, float32)"])
+    def total(out, x, y):
+        out[0] = x + y
+
+    with pytest.raises(TypeError) as caught:
+        total[1, 1](np.zeros(1), 1.0, 2.0)
+    array = "Array(float64, 1, 'C', False, aligned=True)"
+    lines = str(caught.value).split("Ambiguous overloading for <function ")[1].splitlines()
+    assert lines[0].endswith(f"> ({array}, float64, float64):")
+    assert lines[1:3] == [f"({array}, float32, float64) -> none", f"({array}, float64, float32) -> none"]

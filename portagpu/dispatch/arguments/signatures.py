@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from portagpu import dtypes
+from portagpu.dispatch.arguments.typeof import typeof
 from portagpu.dtypes import Kind
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeError, with_article
 from portagpu.frontend.operations.costs import Cost, number_cost, rank
@@ -37,14 +39,14 @@ def check_result(signature: Signature, device: bool) -> None:
 
 
 def convert_arguments(
-    declared: tuple[Signature, ...], args: tuple[Any, ...], names: tuple[str, ...]
+    declared: tuple[Signature, ...], args: tuple[Any, ...], names: tuple[str, ...], function: Callable[..., Any]
 ) -> tuple[Any, ...]:
     """Arguments with numbers converted to the types of the signature that fits best.
 
     The best signature needs the fewest unsafe conversions, then the fewest safe ones, then the fewest promotions.
     Raises `ArgumentTypeError` where none fits or two fit equally well, and `ArgumentCountError`.
     """
-    signature = declared[0] if len(declared) == 1 else _choose(declared, args)
+    signature = declared[0] if len(declared) == 1 else _choose(declared, args, function)
     if len(args) != len(signature.args):
         raise ArgumentCountError(
             f"the signature '{signature}' takes {len(signature.args)} arguments, {len(args)} given"
@@ -52,7 +54,7 @@ def convert_arguments(
     return tuple(_convert(t, a, n) for t, a, n in zip(signature.args, args, names, strict=True))
 
 
-def _choose(declared: tuple[Signature, ...], args: tuple[Any, ...]) -> Signature:
+def _choose(declared: tuple[Signature, ...], args: tuple[Any, ...], function: Callable[..., Any]) -> Signature:
     ranked = []
     for signature in declared:
         if len(signature.args) != len(args):
@@ -74,9 +76,27 @@ def _choose(declared: tuple[Signature, ...], args: tuple[Any, ...]) -> Signature
         raise ArgumentTypeError(
             f"Ambiguous overloading for ({given}): several signatures of the kernel fit equally well",
             hint="give one argument its exact type, such as np.float32(x)",
-            notes=[str(s) for s in found],
+            notes=[*map(str, found), _original_words(function, args, found)],
         )
     return found[0]
+
+
+def _original_words(function: Callable[..., Any], args: tuple[Any, ...], found: list[Signature]) -> str:
+    """numba-cuda's message of a call that several signatures fit equally well."""
+
+    def listed(kinds: Iterable[Type]) -> str:
+        return f"({', '.join(map(_original_name, kinds))})"
+
+    given = (typeof(a.value if isinstance(a, ArgumentWrapper) else a) for a in args)
+    lines = [f"in numba-cuda: Ambiguous overloading for {function!r} {listed(given)}:"]
+    return "\n".join([*lines, *(f"{listed(s.args)} -> none" for s in found)])
+
+
+def _original_name(kind: Type) -> str:
+    """The name that numba-cuda's messages have for a type."""
+    if isinstance(kind, Array):
+        return f"Array({kind.dtype}, {kind.ndim}, {kind.layout!r}, {kind.readonly}, aligned=True)"
+    return str(kind)
 
 
 def describe_argument(value: Any) -> str:
