@@ -68,8 +68,13 @@ def writable_view(value: Any) -> Any:
     return np.asarray(value) if isinstance(value, np.void) and value.dtype.names else value
 
 
-def assignable(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+def assignable(
+    value: Any, dtype: np.dtype[Any], shape: tuple[int, ...], *, to_elements: bool = False
+) -> np.ndarray[Any, Any]:
     """A host value as NumPy would assign it to an array of ``dtype`` and ``shape``.
+
+    ``to_elements``: a NumPy scalar follows the rule of ``x[i] = scalar``, which refuses most numbers out of range; else
+    it is cast, as `numpy.copyto` does.
 
     Raises `ShapeError`; `NumberRangeError`, `NoNumberError` or `DTypeError` for a value that the dtype cannot hold.
     """
@@ -78,8 +83,12 @@ def assignable(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.n
     if host.dtype.kind == "c" and dtype.kind not in "cb":
         raise DTypeError(f"cannot assign {host.dtype} to {dtype}", hint="assign its .real or .imag")
     try:
+        if to_elements and isinstance(value, np.generic):
+            host = np.empty((), dtype)
+            host[()] = value  # the rule depends on both dtypes and on NumPy's version
         # Python's numbers must fit, as in NumPy; arrays are converted whatever they hold
-        kept = value if isinstance(value, int | float | list | tuple) else host
+        is_python = isinstance(value, int | float | list | tuple) and not isinstance(value, np.generic)
+        kept = value if is_python else host
         host = kept.astype(dtype, copy=False) if isinstance(kept, np.ndarray) else np.asarray(kept, dtype)
     except OverflowError as error:  # it says which number is out of which bounds
         raise NumberRangeError(f"cannot assign this {type(value).__name__} to {dtype}: {error}") from error

@@ -243,20 +243,24 @@ def _copyto(dst: DeviceNDArray, src: Any, casting: Any = "same_kind", where: Any
     if isinstance(source, DeviceNDArray) and not np.can_cast(source.dtype, dst.dtype, casting):
         raise DTypeError(f"{source.dtype} does not become {dst.dtype} with casting={casting!r}")
     if is_number(source):
-        _check_number(source, dst.dtype, casting)
+        source = _cast_number(source, dst.dtype, casting)
     assign(dst, source, where=None if where is True else array_of(where, dst.context))
 
 
-def _check_number(number: Any, dtype: np.dtype[Any], casting: Any) -> None:
-    """Raise `DTypeError` where NumPy does not cast a number so."""
+def _cast_number(number: Any, dtype: np.dtype[Any], casting: Any) -> Any:
+    """A number as NumPy casts it, floats out of range, too. Raises `DTypeError` where NumPy does not."""
+    found = np.empty((), dtype)
     try:
-        np.copyto(np.empty((), dtype), number, casting)
+        if not (np.iscomplexobj(number) and dtype.kind not in "cb"):  # which the assignment refuses
+            np.copyto(found, number, casting)
+            return found[()]
     except TypeError as error:
         raise DTypeError(f"{type(number).__name__} does not become {dtype} with casting={casting!r}") from error
     except OverflowError as error:  # of bool, too, to which assignments cast any integer
         raise NumberRangeError(f"{type(number).__name__} does not become {dtype}: {error}") from error
     except ValueError:
         pass  # the assignment says it
+    return number
 
 
 register("copyto", _copyto, _words("casting where"))

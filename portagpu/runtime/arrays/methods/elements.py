@@ -8,6 +8,7 @@ import numpy as np
 
 from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError
 from portagpu.runtime.arrays import numpy_dispatch
+from portagpu.runtime.arrays.checks import assignable
 from portagpu.runtime.arrays.layout import checked_dtype, order_k
 from portagpu.runtime.arrays.methods.base import ArrayBase
 
@@ -38,7 +39,9 @@ class ArrayElements(ArrayBase):
         return found if _is_in(found, order) else found.copy(order)
 
     def fill(self, value: Any) -> None:
-        """Set all elements to a number."""
+        """Set all elements to a number, which must fit as in ``x[...] = value``."""
+        if isinstance(value, np.generic):
+            value = assignable(value, self.dtype, (), to_elements=True)[()]
         numpy_dispatch.call("assign", self, value)
 
     def flatten(self, order: str = "C") -> Self:

@@ -116,7 +116,9 @@ class ArrayItems(ArrayBase):
             numpy_dispatch.call("assign", target, value)
             return
         if not isinstance(value, ArrayItems):
-            host = assignable(value, target.dtype, target.shape)
+            if isinstance(value, np.ndarray) and (target.ndim or _has_dots(key)):
+                value = _without_outer_axes(value, target.ndim)
+            host = assignable(value, target.dtype, target.shape, to_elements=True)
             if isinstance(value, _VALUES) and self._fill(target, host, where):
                 return
             if is_here and isinstance(value, _NUMBERS):
@@ -157,6 +159,13 @@ class ArrayItems(ArrayBase):
         else:
             return False
         return True
+
+
+def _without_outer_axes(value: np.ndarray[Any, Any], axes: int) -> np.ndarray[Any, Any]:
+    """An array without axes of one element in front of its last ones: views take it, single elements do not."""
+    while value.ndim > axes and value.shape[0] == 1:
+        value = value[0, ...]
+    return value
 
 
 def _is_same(x: Any, y: Any) -> bool:
