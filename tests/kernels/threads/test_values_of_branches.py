@@ -1,7 +1,8 @@
 """Uniform values that branches of some threads leave in variables, where these branches hold branches themselves.
 
 Generated: random control flow that sets variables to constants and arguments, behind it a barrier or none, and threads
-that return early. One driver's vectoriser gave all threads one thread's value (docs/driver-quirks.md).
+that return early; also floats, with infinities, NaN and -0.0, and results of device functions that return early. One
+driver's vectoriser gave all threads one thread's value (docs/driver-quirks.md).
 """
 
 from __future__ import annotations
@@ -41,14 +42,21 @@ def result(t, n, s, x, o, i):
     return 7
 
 
+"""
+KERNEL = """
 @cuda.jit
-def k(x, n, s, p, q, o, r):
+def k(x, n, s, p, q, o, r, f, g):
     t = cuda.threadIdx.x
     i = cuda.grid(1)
     v0 = 7
     v1 = 7
     v2 = 7
+    w0 = np.float64(7.5)
+    w1 = np.float32(7.5)
 """
+STORES = "r[i] = v0 + 100 * v1 + 10000 * v2\nf[i] = w0\ng[i] = w1"
+FLOATS = ("np.inf", "-np.inf", "np.nan", "-0.0", "0.0", "7.5", "3")
+PARAMETERS = "t, n, s, x, o, i, p, q"
 ENDS = ("", "cuda.syncthreads()\n")
 
 
@@ -65,13 +73,19 @@ class _Drawn:
         pick = self._draw
         if depth == 0 and pick.random() < 0.2:
             return f"({self._condition(1)} {pick.choice(('and', 'or'))} {self._condition(1)})"
-        name, values = pick.choice(
-            [
-                *[("n", (2, 3, -2)), ("s", (2, 17)), ("t", range(6)), ("x[i]", range(4))],
-                *[(f"v{k}", (7, 3, 5)) for k in range(3)],
-            ]
-        )
+        name, values = pick.choice(self._operands())
         return f"{name} {pick.choice(('==', '!=', '>'))} {pick.choice(values)}"
+
+    def _operands(self) -> list:
+        """Names of numbers, and what they are compared with."""
+        own = [("n", (2, 3, -2)), ("s", (2, 17)), ("t", range(6)), ("x[i]", range(4))]
+        return [*own, *[(f"v{k}", (7, 3, 5)) for k in range(3)]]
+
+    def _assignment(self) -> str:
+        return f"v{self._draw.randrange(3)} = {self._draw.choice((7, 3, 5, 'p', 'q'))}"
+
+    def _leave(self) -> str:
+        return "return"
 
     def _block(self, depth: int) -> list[str]:
         count = self._draw.choice((1, 1, 2, 2, 3) if depth else (2, 3, 4))
@@ -81,13 +95,13 @@ class _Drawn:
         pick = self._draw
         kind = pick.random() if depth < 3 else pick.random() * 0.35
         if kind < 0.17:
-            return [f"v{pick.randrange(3)} = {pick.choice((7, 3, 5, 'p', 'q'))}"]
+            return [self._assignment()]
         if kind < 0.35:
             return [
                 pick.choice((CHOICE, f"o[i] += {pick.randrange(99)}", f"o[i] += x[i] if {self._condition(1)} else 9"))
             ]
         if kind < 0.4 and depth:
-            return [f"if {self._condition()}:", *_indented([CHOICE, "return"])]
+            return [f"if {self._condition()}:", *_indented([CHOICE, self._leave()])]
         inner = _indented(self._block(depth + 1))
         if kind < 0.5:
             return [f"for j{depth} in range({pick.choice(('n', 'x[i]'))}):", *inner]
@@ -99,15 +113,76 @@ def _indented(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def program(flow: str, end: str) -> str:
-    """The text of a kernel with some control flow."""
-    return HEAD + "\n".join(_indented(f"{flow}\n{end}r[i] = v0 + 100 * v1 + 10000 * v2".split("\n"))) + "\n"
+class _DrawnFloats(_Drawn):
+    """Random control flow with floats, infinities and NaN among them, and results of device functions."""
+
+    def _operands(self) -> list:
+        return [*super()._operands(), *[(f"w{k}", ("np.inf", "0.0", "7.5", "np.nan")) for k in range(2)]]
+
+    def _assignment(self) -> str:
+        pick = self._draw
+        kind = pick.random()
+        if kind < 0.2:
+            return super()._assignment()
+        if kind < 0.35:
+            return f"v{pick.randrange(3)} = whole{pick.randrange(2)}({PARAMETERS})"
+        number = pick.randrange(2)
+        if kind < 0.55:
+            return f"w{number} = real{number}({PARAMETERS})"
+        return f"w{number} = np.float{64 >> number}({pick.choice((*FLOATS, 'p', 'n'))})"
+
+
+class _DrawnFunction(_Drawn):
+    """Random control flow of a device function, in which threads return early."""
+
+    def __init__(self, seed: int, kind: str, values: tuple) -> None:
+        super().__init__(seed)
+        self._kind, self._values = kind, values
+
+    def text(self) -> str:
+        lines = _indented(["v0 = 7", *self._block(0), self._leave()])
+        return "\n".join(lines)
+
+    def _operands(self) -> list:
+        return [*super()._operands()[:4], ("v0", (7, 3, 5))]
+
+    def _assignment(self) -> str:
+        return self._leave_if() if self._draw.random() < 0.5 else f"v0 = {self._draw.choice((7, 3, 5, 'p', 'q'))}"
+
+    def _leave_if(self) -> str:
+        return f"if {self._condition()}: {self._leave()}"
+
+    def _leave(self) -> str:
+        return f"return np.{self._kind}({self._draw.choice(self._values)})"
+
+
+def functions(seed: int) -> str:
+    """Device functions with early returns: two of integers, one of float64, one of float32."""
+    reals = (("real0", "float64", FLOATS), ("real1", "float32", FLOATS))
+    kinds = (*((f"whole{k}", "int64", (7, 3, 5, "v0")) for k in range(2)), *reals)
+    texts = []
+    for number, (name, kind, values) in enumerate(kinds):
+        body = _DrawnFunction(4 * seed + number, kind, values).text()
+        texts.append(f"@cuda.jit(device=True)\ndef {name}({PARAMETERS}):\n{body}\n")
+    return "\n\n" + "\n\n".join(texts)
+
+
+def program(flow: str, end: str, functions: str = "") -> str:
+    """The text of a kernel with some control flow, and of the device functions that it calls."""
+    return HEAD + functions + KERNEL + "\n".join(_indented(f"{flow}\n{end}{STORES}".split("\n"))) + "\n"
 
 
 def arguments() -> tuple:
     """Arguments of the kernel: numbers of the threads, numbers of the launch, sums, and results."""
     x = np.array([(i * 7 + i // 5) % 4 for i in range(N)], np.int32)
-    return x, np.int32(2), np.uint16(17), np.int32(7), np.int32(3), np.zeros(N, np.int64), np.zeros(N, np.int64)
+    return (
+        x,
+        np.int32(2),
+        np.uint16(17),
+        np.int32(7),
+        np.int32(3),
+        *(np.zeros(N, dtype) for dtype in ("i8", "i8", "f8", "f4")),
+    )
 
 
 def in_python(text: str, values: tuple) -> None:
@@ -124,14 +199,15 @@ def in_python(text: str, values: tuple) -> None:
         kernel(*values)
 
 
-def check(flow: str, end: str) -> None:
+def check(flow: str, end: str, functions: str = "") -> None:
     """Compare a kernel on the current device with Python."""
-    text = program(flow, end)
+    text = program(flow, end, functions)
     got, want = arguments(), arguments()
     in_python(text, want)
     define(text, "k")[GRID, BLOCK](*got)
-    np.testing.assert_array_equal(got[-1], want[-1], text)
-    np.testing.assert_array_equal(got[-2], want[-2], text)
+    for found, expected in zip(got[-4:], want[-4:], strict=True):
+        np.testing.assert_array_equal(found, expected, text)
+        np.testing.assert_array_equal(np.signbit(found) & (found == 0), np.signbit(expected) & (expected == 0), text)
 
 
 def test_known_flows_on_all_devices():
@@ -149,3 +225,12 @@ def test_random_flows(device, first, end):
     """Random flows."""
     for seed in range(first, first + 40):
         check(_Drawn(seed).text(), end)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("end", ENDS, ids=("alone", "barrier"))
+@pytest.mark.parametrize("first", range(0, 200, 40))
+def test_random_floats_and_functions(device, first, end):
+    """Random flows with floats and with device functions."""
+    for seed in range(first, first + 40):
+        check(_DrawnFloats(seed).text(), end, functions(seed))
