@@ -32,6 +32,7 @@ def test_hints_of_known_platforms() -> None:
         single_barriers=False,
         conditional_barriers=False,
         takes_all_cases=False,
+        takes_known_floats=False,
         sees_divergence=False,
         declares_all=True,
         compiles_for_binaries=True,

@@ -13,6 +13,7 @@ from pyopencl import _cl
 from portagpu.backends.driver import Built
 from portagpu.backends.opencl.builder import CompilerDied, NoBuilder, build_apart
 from portagpu.backends.opencl.declarations import NO_HEADER, NO_TYPES, with_own_declarations
+from portagpu.backends.opencl.known_floats import with_unknown_arguments
 from portagpu.backends.opencl.ptx import architecture as architecture_ptx
 from portagpu.backends.opencl.ptx import miscompiled
 from portagpu.device.record import DeviceRecord
@@ -108,6 +109,8 @@ def log_of(program: Any, device: DeviceRecord) -> str:
 
 def _built(context: cl.Context, device: DeviceRecord, source: str, options: tuple[str, ...]) -> Any:
     """The program as the driver builds it, without its header where it is not needed. Raises `BuildError`."""
+    if device.capabilities is not None and not device.capabilities.takes_known_floats:
+        source = with_unknown_arguments(source)
     raw = _without_header(context, device, source, options)
     if raw is not None:
         return raw

@@ -31,6 +31,7 @@ class Hints:
     ``cuts_subscripts``: False where 64-bit integers that are cut to subscripts of local memory are compiled wrongly.
     ``keeps_negations``: False where threads lose negated floats over barriers.
     ``takes_all_cases``: False where tests for all values that a number can have are compiled wrongly before a barrier.
+    ``takes_known_floats``: False where functions of NaN and large floats that the compiler knows go wrong.
     ``sees_divergence``: False where variables that some threads of a block set are taken for uniform over a barrier.
     ``blends_values``: False where the vectoriser takes uniform values that some threads' branches assign for uniform.
     ``crashing_compiler``: over some valid programs the compiler ends the process that calls it.
@@ -60,6 +61,7 @@ class Hints:
     cuts_subscripts: bool = True
     keeps_negations: bool = True
     takes_all_cases: bool = True
+    takes_known_floats: bool = True
     sees_divergence: bool = True
     blends_values: bool = True
     crashing_compiler: bool = False
@@ -187,6 +189,13 @@ QUIRKS: tuple[Quirk, ...] = (
         reason="3.1: of tests for all values that a number can have (x & 3 == 0, 1, 2, 3) LLVM makes a switch whose"
         " default is unreachable, which the driver takes for a way out of the kernel, and the barriers after it for"
         " conditional ones: threads take another's branch, or an assertion ends the process; issue 2113 says so of 7.1",
+    ),
+    Quirk(
+        match="portable computing language",
+        field="takes_known_floats",
+        value=False,
+        reason="3.1: its functions of floats (SLEEF's) convert to integers before they look whether the float fits. Of"
+        " a constant that is undefined to LLVM: stores of floor(NAN) are dropped, rint(INFINITY) ends the process",
     ),
     Quirk(
         match="portable computing language",

@@ -91,6 +91,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         sees_divergence=hints.sees_divergence,
         blends_values=hints.blends_values,
         takes_all_cases=hints.takes_all_cases,
+        takes_known_floats=hints.takes_known_floats,
         crashing_compiler=hints.crashing_compiler,
         staged_copies=hints.staged_copies,
         rewritten_ptx=hints.rewritten_ptx,
