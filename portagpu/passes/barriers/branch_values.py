@@ -13,11 +13,13 @@ So what is assigned there depends on the thread's index, of which it gets bits t
 ones. (The compiler joins values with the same bits, uniform ones, and adds these behind the branches. Of choices by a
 condition that always holds it makes branches, and of several choices one, in which the other values are uniform.)
 Values that depend on the thread themselves stay as they are, as do those of branches that only assign, which become
-selects.
+selects. But where several statements write a variable or an array, compilers join `o[i] += 89` and `o[i] += 81` of two
+branches to one addition of a number that the branches set. So the uniform operands of what they write are marked.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
@@ -26,8 +28,11 @@ from portagpu.ir.analysis.uniform import Uniformity, is_pure, mentions, slots_in
 from portagpu.ir.names import own
 from portagpu.ir.nodes import (
     Assign,
+    Binary,
+    BinaryOp,
     Break,
     CallFunction,
+    Cast,
     Constant,
     Continue,
     Expr,
@@ -45,6 +50,8 @@ from portagpu.ir.nodes import (
 from portagpu.ir.program import Function, Program
 from portagpu.ir.types import INT, Pointer, Scalar, Space
 from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
+
+_JOINED = frozenset({BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR})
 
 
 def mark_branch_values(program: Program) -> Program:
@@ -70,6 +77,9 @@ class _Marker:
         self._mentions = mentions((function.body,))
         self._numbers = numbers
         self._count = 0
+        statements = list(all_statements(function.body))
+        self._writes = Counter(_array(s.base) for s in statements if isinstance(s, Store))
+        self._assigned = Counter((s.target.name, s.target.type) for s in statements if isinstance(s, Assign))
 
     def block(self, body: tuple[Stmt, ...], divergent: bool, *, looped: bool = False) -> list[Stmt]:
         """The statements of a block.
@@ -86,7 +96,7 @@ class _Marker:
                     outside = self._mentions.get(slot, 0) > used.get(slot, 0)
                     counts = looped and slot in slots_in(statement.value)
                     result += self._assignment(statement) if outside and not counts else [statement]
-                case Store(base=base) if divergent and _is_own(base):
+                case Store(base=base) if divergent and (_is_own(base) or self._writes[_array(base)] > 1):
                     before, value = self._marked(statement.value)
                     result += [*before, replace(statement, value=value)]
                 case Return(values=values) if divergent and values:
@@ -118,7 +128,9 @@ class _Marker:
     def _assignment(self, statement: Assign) -> list[Stmt]:
         value = statement.value
         if not self._needs_mark(value):
-            return [statement]
+            slot = statement.target.name, statement.target.type
+            several = self._assigned[slot] > 2  # beside the first one
+            return [replace(statement, value=self._with_marked_operands(value))] if several else [statement]
         if _is_free(value):
             return [replace(statement, value=self._mark(value))]
         return [statement, replace(statement, value=self._mark(statement.target))]
@@ -126,12 +138,27 @@ class _Marker:
     def _marked(self, value: Expr) -> tuple[list[Stmt], Expr]:
         """A value marked, and the statement that computes it before where it costs something."""
         if not self._needs_mark(value):
-            return [], value
+            return [], self._with_marked_operands(value)
         if _is_free(value):
             return [], self._mark(value)
         self._count += 1
         target = Var(own(f"branch{self._count}"), value.type, span=value.span)
         return [Assign(target, value, span=value.span)], self._mark(target)
+
+    def _with_marked_operands(self, value: Expr) -> Expr:
+        """A value of the thread's own, its uniform operands marked: compilers join such values of two branches.
+
+        Not those of a choice: of marks there the vectoriser made wrong choices.
+        """
+        marked = self._with_marked_operands
+        if self._needs_mark(value):
+            return self._mark(value) if _is_free(value) else value
+        match value:
+            case Binary(op=op, left=left, right=right) if op in _JOINED:
+                return replace(value, left=marked(left), right=marked(right))
+            case Cast(operand=operand):
+                return replace(value, operand=marked(operand))
+        return value
 
     def _mark(self, value: Expr) -> Operation:
         """The value, in a form that no compiler takes for the same in all threads."""
@@ -162,6 +189,11 @@ def _is_select(statement: Stmt) -> bool:
 def _jumps(statement: Stmt) -> bool:
     """Whether threads may leave a function or an iteration in a statement, so that only some go on behind it."""
     return any(isinstance(s, Return | Break | Continue) for s in all_statements((statement,)))
+
+
+def _array(base: Expr) -> str:
+    """The name of an array, "" of others."""
+    return base.name if isinstance(base, Var) else ""
 
 
 def _is_own(base: Expr) -> bool:

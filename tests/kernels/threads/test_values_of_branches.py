@@ -28,7 +28,11 @@ KNOWN = [  # v0 to v2 are 7 before
     f"v0 = result(t, n, s, x, o, i)\nif v0 > 3:\n    {INNER}",
     "l = cuda.local.array(2, np.int64)\nl[0] = 7\n"
     f"if t != 0:\n    {INNER}\n    l[0] = 3\nelse:\n    {OTHER}\nv0 = l[0]",
-    f"f = 7.5\nif t != 0:\n    {INNER}\n    f = -0.0\nelse:\n    {OTHER}\nv0 = int(2 * f)",
+    f"w = 7.5\nif t != 0:\n    {INNER}\n    w = -0.0\nelse:\n    {OTHER}\nv0 = int(2 * w)",
+    "if n == -2:\n    if s == 17:\n        o[i] += x[i] if s != 17 else 9\n"
+    "for j in range(n):\n    for l in range(n):\n"
+    f"        if x[i] != 0:\n            o[i] += 89\n            {CHOICE}\n"
+    f"        else:\n            {CHOICE}\n            o[i] += 81\nif t == 3:\n    {CHOICE}",
     f"if t != 0:\n    if n != 0:\n        {CHOICE}\n        return\n{TESTS}\nv0 = 3",
 ]
 HEAD = f"""
