@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import multiprocessing
 import os
@@ -15,6 +16,7 @@ from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from fuzz_minimise import minimised
@@ -117,15 +119,7 @@ def _select(device: str) -> Any:
     return cuda.select_device(selector)
 
 
-class _Enough(Exception):
-    """The chunk's time or number of programs is used up."""
-
-
 def _checked(chunk: Chunk, journal: Path, result: Path) -> None:
-    from hypothesis import HealthCheck, Phase, given, settings
-    from hypothesis import seed as seeded
-    from hypothesis.errors import UnsatisfiedAssumption
-
     selected = _select(chunk.device)
     subject = Subject(chunk.subject)
     outcome = Outcome(chunk.seed)
@@ -135,37 +129,29 @@ def _checked(chunk: Chunk, journal: Path, result: Path) -> None:
         journal.write_bytes(pickle.dumps((outcome.programs, program)))
         try:
             subject.check(program)
-        except (Invalid, UnsatisfiedAssumption):
+        except Invalid:
             return Invalid()
         except Exception as error:
             return error
         return None
 
-    @seeded(chunk.seed)
-    @settings(
-        max_examples=CHUNK,  # hypothesis draws others for another number
-        database=None,
-        deadline=None,
-        phases=(Phase.generate,),
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(subject.programs())
-    def explore(program: Any) -> None:
-        if time.time() > chunk.end or outcome.programs >= chunk.programs:
-            raise _Enough
-        error = failure(program)
-        if isinstance(error, Invalid):
-            outcome.invalid += 1
-            return
-        outcome.programs += 1
-        if error is not None:
-            failures.append((kind(error), program))
+    def explore() -> None:
+        for number in range(2 * chunk.programs):
+            if time.time() > chunk.end or outcome.programs == chunk.programs:
+                return
+            program = subject.drawn(Random(f"{chunk.seed}/{number}"))
+            error = failure(program)
+            if isinstance(error, Invalid):
+                outcome.invalid += 1
+                continue
+            outcome.programs += 1
+            if error is not None:
+                failures.append((kind(error), program))
 
+    gc.freeze()  # modules, which each collection would look at
     with selected:
         try:
             explore()
-        except _Enough:
-            pass
         except Exception:
             outcome.failures.append(f"the generator failed\n{traceback.format_exc()}")
         outcome.failed = len(failures)

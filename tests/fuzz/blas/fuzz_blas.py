@@ -6,9 +6,9 @@ from random import Random
 
 from fuzz_blas_calls import CALLS
 from fuzz_blas_run import difference
-from fuzz_lines import Program, SeededChooser
+from fuzz_choices import Chooser
+from fuzz_lines import Program
 from fuzz_subject import Difference
-from hypothesis import strategies as st
 
 SIZES = (1, 2, 3, 5, 7, 8, 4, 13, 16, 17, 31, 33, 64, 65, 0, 47, 97, 129)
 CHARACTERS = {"s": "f4", "d": "f8", "c": "c8", "z": "c16"}
@@ -18,7 +18,7 @@ class Case:
     """The operands of one call."""
 
     def __init__(self, random: Random) -> None:
-        self.choose = SeededChooser(random)
+        self.choose = Chooser(random)
         self.pick = self.choose.pick
         self.character = str(self.pick(*CHARACTERS))
         self.kind = CHARACTERS[self.character]
@@ -107,9 +107,9 @@ class Case:
         return Program("\n".join([*self.lines, f"r{note} = {call}{words})"]), "blas")
 
 
-def programs() -> st.SearchStrategy[Program]:
-    """Programs that prepare operands and make one call."""
-    return st.integers(0, 2**64 - 1).map(lambda seed: Case(Random(seed)).make())
+def drawn(random: Random) -> Program:
+    """A program that prepares operands and makes one call."""
+    return Case(random).make()
 
 
 def check(program: Program) -> None:
