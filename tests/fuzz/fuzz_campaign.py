@@ -15,6 +15,7 @@ import traceback
 from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,10 +23,11 @@ from typing import Any
 from fuzz_minimise import minimised
 from fuzz_subject import SUBJECTS, Difference, Invalid, Subject
 
-CHUNK = 100  # programs of one process
+CHUNK = 400  # programs of one process
 MINIMISING = 120  # seconds for making a failure smaller
 MINIMISED = 2  # failures of a kind in one chunk that are made smaller
 PATIENCE = 240  # seconds after which a program is taken to hang
+SHARING = ("arrays", "blas")  # subjects whose programs run kernels of earlier ones
 BACK_ENDS = ("opencl", "cuda", "sycl")
 
 
@@ -38,6 +40,7 @@ class Chunk:
     seed: int
     programs: int
     end: float  # time() at which no further program begins
+    cache: str  # a folder for caches of drivers
 
 
 @dataclass
@@ -81,8 +84,10 @@ def run_chunk(chunk: Chunk) -> Outcome:
     """Draw and check programs in a process of their own: a driver may crash, or never return."""
     with tempfile.TemporaryDirectory(prefix="portagpu-fuzz-") as folder:
         journal, result = Path(folder, "program"), Path(folder, "outcome")
-        # the driver's cache goes with the chunk: its programs are never seen again
-        caches = {"POCL_CACHE_DIR": folder, "CUDA_CACHE_DISABLE": "1", "SYCL_CACHE_PERSISTENT": "0"}
+        # kernels are never seen again, those of arrays and routines are
+        kept = {"POCL_CACHE_DIR": chunk.cache, "CUDA_CACHE_PATH": chunk.cache, "CUDA_CACHE_MAXSIZE": str(1 << 32)}
+        dropped = {"POCL_CACHE_DIR": folder, "CUDA_CACHE_DISABLE": "1", "SYCL_CACHE_PERSISTENT": "0"}
+        caches = kept if chunk.subject in SHARING else dropped
         child = multiprocessing.get_context("spawn").Process(target=_chunk, args=(chunk, journal, result, caches))
         child.start()
         while child.is_alive():
@@ -136,10 +141,11 @@ def _checked(chunk: Chunk, journal: Path, result: Path) -> None:
         return None
 
     def explore() -> None:
-        for number in range(2 * chunk.programs):
+        for program in chain.from_iterable(
+            subject.drawn(Random(f"{chunk.seed}/{n}")) for n in range(2 * chunk.programs)
+        ):
             if time.time() > chunk.end or outcome.programs == chunk.programs:
                 return
-            program = subject.drawn(Random(f"{chunk.seed}/{number}"))
             error = failure(program)
             if isinstance(error, Invalid):
                 outcome.invalid += 1
@@ -181,20 +187,20 @@ def _one_of_each(failures: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     return chosen
 
 
-def _chunks(options: argparse.Namespace, end: float) -> Any:
+def _chunks(options: argparse.Namespace, end: float, cache: str) -> Any:
     n, left = 0, options.programs
     whole = max(1, min(CHUNK, -(-left // options.jobs)))
     while left > 0 and time.time() < end:
         size = min(whole, left)
-        yield Chunk(options.subject, options.device, options.seed * 1_000_000 + n, size, end)
+        yield Chunk(options.subject, options.device, options.seed * 1_000_000 + n, size, end, cache)
         n, left = n + 1, left - size
 
 
 def _campaign(options: argparse.Namespace) -> Any:
     """Outcomes as they come; as many chunks run at once as there are jobs."""
     end = time.time() + options.seconds
-    chunks = _chunks(options, end)
-    with ThreadPoolExecutor(options.jobs) as pool:
+    with tempfile.TemporaryDirectory(prefix="portagpu-fuzz-") as cache, ThreadPoolExecutor(options.jobs) as pool:
+        chunks = _chunks(options, end, cache)
         running: set[Future[Outcome]] = set()
         while True:
             while len(running) < options.jobs and (chunk := next(chunks, None)) is not None:

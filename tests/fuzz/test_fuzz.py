@@ -35,7 +35,7 @@ def test_random_nests_of_operators(device, number):
 
 def explore_kernels(subject, number, examples):
     for n in range(examples * settings.default.max_examples):
-        kernel = subject.drawn(Random(f"{number}/{n}"))
+        (kernel,) = subject.drawn(Random(f"{number}/{n}"))
         try:
             check(kernel)
         except Invalid:

@@ -22,7 +22,7 @@ def test_random_programs(device, name, number):
     subject = Subject(name)
     for n in range(settings.default.max_examples // 2):
         with suppress(Invalid):
-            subject.check(subject.drawn(Random(f"{number}/{n}")))
+            subject.check(subject.drawn(Random(f"{number}/{n}"))[0])
 
 
 def test_a_difference_of_an_array_is_reported(device, monkeypatch):

@@ -249,9 +249,9 @@ def _fits(value: Any, target: Any) -> bool:
         return False
 
 
-def drawn(random: Random) -> Program:
+def drawn(random: Random) -> list[Program]:
     """A program whose results are exact, or within a tolerance that the statement names."""
-    return _Maker(random).make()
+    return [_Maker(random).make()]
 
 
 def check(program: Program) -> None:

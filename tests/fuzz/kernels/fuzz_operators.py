@@ -92,7 +92,7 @@ class _Nests:
         return operator
 
 
-def drawn(random: Random) -> Kernel:
+def drawn(random: Random) -> list[Kernel]:
     """A kernel of `NESTS` expressions; results are exact."""
     kind = random.choice([*NAMES, "i4", "u2", "i2"])
     nests = _Nests(random, kind)
@@ -102,4 +102,4 @@ def drawn(random: Random) -> Kernel:
         Argument("x", kind, (nests.rows, THREADS), "C"),
         Argument("o", kind, (NESTS, THREADS), "C", True),
     )
-    return Kernel(source, arguments, (1,), (THREADS,), random.randrange(2**32))
+    return [Kernel(source, arguments, (1,), (THREADS,), random.randrange(2**32))]
