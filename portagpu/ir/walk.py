@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
-from operator import attrgetter
-from typing import Any, NoReturn
+from operator import attrgetter, is_
+from typing import Any, NoReturn, get_args, get_origin, get_type_hints
 
 from portagpu.ir.nodes import (
     Assign,
@@ -72,28 +72,32 @@ _CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
 
 def rebuilt(node: Any, change: Callable[[Expr], Expr]) -> Any:
     """A node with its direct sub-expressions changed; the node itself where none is. Statements inside stay."""
-    if type(node) in _LEAVES:
-        return node
     made: dict[str, Any] = {}
     kind: Any = type(node)
-    for name in _field_names(kind):
+    for name, is_tuple in _operand_fields(kind):
         before = getattr(node, name)
-        if isinstance(before, tuple) and before and isinstance(before[0], Expr):
+        if is_tuple:
             after: Any = tuple(map(change, before))
-            is_same = all(new is old for new, old in zip(after, before, strict=True))
-        elif isinstance(before, Expr):
+            is_same = all(map(is_, after, before))
+        else:
             after = change(before)
             is_same = after is before
-        else:
-            continue
         if not is_same:
             made[name] = after
     return replace(node, **made) if made else node
 
 
 @cache
-def _field_names(kind: Any) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(kind) if f.name not in ("span", "type"))
+def _operand_fields(kind: Any) -> tuple[tuple[str, bool], ...]:
+    """Fields of a node's class that hold an expression, or a tuple of expressions (true)."""
+    found: list[tuple[str, bool]] = []
+    for name, hint in get_type_hints(kind).items():
+        is_tuple = get_origin(hint) is tuple
+        if is_tuple:
+            hint = get_args(hint)[0]
+        if hint == Expr or hint in get_args(Expr):
+            found.append((name, is_tuple))
+    return tuple(found)
 
 
 def named_nodes(body: tuple[Stmt, ...]) -> Iterator[Operation | Instruction]:

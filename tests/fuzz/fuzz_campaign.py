@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import multiprocessing
 import os
@@ -14,16 +15,19 @@ import traceback
 from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from fuzz_minimise import minimised
 from fuzz_subject import SUBJECTS, Difference, Invalid, Subject
 
-CHUNK = 100  # programs of one process
+CHUNK = 400  # programs of one process
 MINIMISING = 120  # seconds for making a failure smaller
 MINIMISED = 2  # failures of a kind in one chunk that are made smaller
 PATIENCE = 240  # seconds after which a program is taken to hang
+SHARING = ("arrays", "blas")  # subjects whose programs run kernels of earlier ones
 BACK_ENDS = ("opencl", "cuda", "sycl")
 
 
@@ -36,6 +40,7 @@ class Chunk:
     seed: int
     programs: int
     end: float  # time() at which no further program begins
+    cache: str  # a folder for caches of drivers
 
 
 @dataclass
@@ -79,8 +84,10 @@ def run_chunk(chunk: Chunk) -> Outcome:
     """Draw and check programs in a process of their own: a driver may crash, or never return."""
     with tempfile.TemporaryDirectory(prefix="portagpu-fuzz-") as folder:
         journal, result = Path(folder, "program"), Path(folder, "outcome")
-        # the driver's cache goes with the chunk: its programs are never seen again
-        caches = {"POCL_CACHE_DIR": folder, "CUDA_CACHE_DISABLE": "1", "SYCL_CACHE_PERSISTENT": "0"}
+        # kernels are never seen again, those of arrays and routines are
+        kept = {"POCL_CACHE_DIR": chunk.cache, "CUDA_CACHE_PATH": chunk.cache, "CUDA_CACHE_MAXSIZE": str(1 << 32)}
+        dropped = {"POCL_CACHE_DIR": folder, "CUDA_CACHE_DISABLE": "1", "SYCL_CACHE_PERSISTENT": "0"}
+        caches = kept if chunk.subject in SHARING else dropped
         child = multiprocessing.get_context("spawn").Process(target=_chunk, args=(chunk, journal, result, caches))
         child.start()
         while child.is_alive():
@@ -117,15 +124,7 @@ def _select(device: str) -> Any:
     return cuda.select_device(selector)
 
 
-class _Enough(Exception):
-    """The chunk's time or number of programs is used up."""
-
-
 def _checked(chunk: Chunk, journal: Path, result: Path) -> None:
-    from hypothesis import HealthCheck, Phase, given, settings
-    from hypothesis import seed as seeded
-    from hypothesis.errors import UnsatisfiedAssumption
-
     selected = _select(chunk.device)
     subject = Subject(chunk.subject)
     outcome = Outcome(chunk.seed)
@@ -135,37 +134,30 @@ def _checked(chunk: Chunk, journal: Path, result: Path) -> None:
         journal.write_bytes(pickle.dumps((outcome.programs, program)))
         try:
             subject.check(program)
-        except (Invalid, UnsatisfiedAssumption):
+        except Invalid:
             return Invalid()
         except Exception as error:
             return error
         return None
 
-    @seeded(chunk.seed)
-    @settings(
-        max_examples=CHUNK,  # hypothesis draws others for another number
-        database=None,
-        deadline=None,
-        phases=(Phase.generate,),
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(subject.programs())
-    def explore(program: Any) -> None:
-        if time.time() > chunk.end or outcome.programs >= chunk.programs:
-            raise _Enough
-        error = failure(program)
-        if isinstance(error, Invalid):
-            outcome.invalid += 1
-            return
-        outcome.programs += 1
-        if error is not None:
-            failures.append((kind(error), program))
+    def explore() -> None:
+        for program in chain.from_iterable(
+            subject.drawn(Random(f"{chunk.seed}/{n}")) for n in range(2 * chunk.programs)
+        ):
+            if time.time() > chunk.end or outcome.programs == chunk.programs:
+                return
+            error = failure(program)
+            if isinstance(error, Invalid):
+                outcome.invalid += 1
+                continue
+            outcome.programs += 1
+            if error is not None:
+                failures.append((kind(error), program))
 
+    gc.freeze()  # modules, which each collection would look at
     with selected:
         try:
             explore()
-        except _Enough:
-            pass
         except Exception:
             outcome.failures.append(f"the generator failed\n{traceback.format_exc()}")
         outcome.failed = len(failures)
@@ -195,20 +187,20 @@ def _one_of_each(failures: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     return chosen
 
 
-def _chunks(options: argparse.Namespace, end: float) -> Any:
+def _chunks(options: argparse.Namespace, end: float, cache: str) -> Any:
     n, left = 0, options.programs
     whole = max(1, min(CHUNK, -(-left // options.jobs)))
     while left > 0 and time.time() < end:
         size = min(whole, left)
-        yield Chunk(options.subject, options.device, options.seed * 1_000_000 + n, size, end)
+        yield Chunk(options.subject, options.device, options.seed * 1_000_000 + n, size, end, cache)
         n, left = n + 1, left - size
 
 
 def _campaign(options: argparse.Namespace) -> Any:
     """Outcomes as they come; as many chunks run at once as there are jobs."""
     end = time.time() + options.seconds
-    chunks = _chunks(options, end)
-    with ThreadPoolExecutor(options.jobs) as pool:
+    with tempfile.TemporaryDirectory(prefix="portagpu-fuzz-") as cache, ThreadPoolExecutor(options.jobs) as pool:
+        chunks = _chunks(options, end, cache)
         running: set[Future[Outcome]] = set()
         while True:
             while len(running) < options.jobs and (chunk := next(chunks, None)) is not None:

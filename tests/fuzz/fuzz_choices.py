@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from random import Random
 from typing import Any
-
-from hypothesis import strategies as st
-
-
-@cache
-def _below(n: int) -> st.SearchStrategy[int]:
-    return st.integers(0, n - 1)
 
 
 class Chooser:
-    """Choices, the simplest first, so that hypothesis shrinks towards it."""
+    """Choices by a random generator."""
 
-    def __init__(self, draw: Callable[..., Any]) -> None:
-        self._draw = draw
+    def __init__(self, random: Random) -> None:
+        self._random = random
 
     def below(self, n: int) -> int:
-        return self._draw(_below(n)) if n > 1 else 0
+        return int(self._random.random() * n)
 
     def more(self) -> bool:
-        """Whether to go on; hypothesis shrinks to no."""
+        """Whether to go on, twice of three times."""
         return self.below(3) > 0
 
     def pick(self, *choices: Any) -> Any:

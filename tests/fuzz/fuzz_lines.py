@@ -5,10 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from functools import lru_cache
-from random import Random
-from typing import Any, ClassVar
-
-from fuzz_choices import Chooser
+from typing import ClassVar
 
 
 @dataclass(frozen=True)
@@ -36,21 +33,6 @@ class Program:
 @lru_cache(64)
 def _statements(source: str) -> tuple[str, ...]:
     return tuple(ast.get_source_segment(source, node) or "" for node in ast.parse(source).body)
-
-
-class SeededChooser(Chooser):
-    """Choices by a random generator: hypothesis, which records each, repeats half of the programs, and slowly."""
-
-    def __init__(self, random: Random) -> None:
-        super().__init__(_undrawn)
-        self._random = random
-
-    def below(self, n: int) -> int:
-        return self._random.randrange(n) if n > 1 else 0
-
-
-def _undrawn(strategy: Any) -> Any:
-    raise NotImplementedError(strategy)
 
 
 def annotation(statement: str) -> str:

@@ -2,7 +2,7 @@
 
 A subject is a module ``fuzz_NAME.py`` in arrays/, blas/ or kernels/ with
 
-- ``programs()``: a hypothesis strategy. Its values are `Program`, frozen dataclasses.
+- ``drawn(random)``: a random `Program`, a frozen dataclass, in a list; or several that run the same kernels.
 - ``check(program)``: raises `Difference` where the device computes something else than the reference. Errors of other
   classes are failures, too. `Invalid` says that the program has no defined result, so that it is no example: a program
   that the minimiser wrote may read what nothing wrote, or run forever.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable
+from random import Random
 from typing import Any, Protocol
 
 SUBJECTS = ("kernels", "operators", "arrays", "blas")
@@ -41,6 +42,6 @@ class Subject:
     def __init__(self, name: str) -> None:
         module = importlib.import_module(f"fuzz_{name}")
         self.name = name
-        self.programs: Callable[[], Any] = module.programs
+        self.drawn: Callable[[Random], list[Any]] = module.drawn
         self.check: Callable[[Any], None] = module.check
         self.smaller: Callable[[Any], Iterable[Any]] = getattr(module, "smaller", lambda program: ())

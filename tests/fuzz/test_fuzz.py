@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from random import Random
+
+import fuzz_kernels
 import fuzz_operators
 import numpy as np
 import pytest
@@ -9,10 +12,9 @@ from fuzz_kernel import Argument, Kernel
 from fuzz_kernels import check, require_defined, smaller
 from fuzz_meeting import Undefined
 from fuzz_minimise import minimised
-from fuzz_programs import kernels
 from fuzz_reference import execute
 from fuzz_subject import Difference, Invalid
-from hypothesis import HealthCheck, Phase, given, reject, seed, settings
+from hypothesis import settings
 
 SEEDS = (1, 2, 3)
 MINIMISING = 30  # seconds
@@ -22,35 +24,24 @@ EXAMPLES = 4  # kernels of a seed for each example that other tests have
 @pytest.mark.in_turn(3)
 @pytest.mark.parametrize("number", SEEDS)
 def test_random_kernels(device, number):
-    explore_kernels(kernels(), number, EXAMPLES)
+    explore_kernels(fuzz_kernels, number, EXAMPLES)
 
 
 @pytest.mark.in_turn(3)
 @pytest.mark.parametrize("number", SEEDS)
 def test_random_nests_of_operators(device, number):
-    explore_kernels(fuzz_operators.programs(), number, 1)
+    explore_kernels(fuzz_operators, number, 1)
 
 
-def explore_kernels(programs, number, examples):
-    @seed(number)
-    @settings(
-        max_examples=examples * settings.default.max_examples,
-        derandomize=False,
-        database=None,
-        deadline=None,
-        phases=(Phase.generate,),
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(programs)
-    def explore(kernel):
+def explore_kernels(subject, number, examples):
+    for n in range(examples * settings.default.max_examples):
+        (kernel,) = subject.drawn(Random(f"{number}/{n}"))
         try:
             check(kernel)
         except Invalid:
-            reject()
+            continue
         except Exception as error:
             raise AssertionError(f"{error}\n{minimised(kernel, fails, smaller, MINIMISING)}") from error
-
-    explore()
 
 
 def fails(kernel):

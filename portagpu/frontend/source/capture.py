@@ -90,6 +90,8 @@ class FunctionSource:
 
     def _column(self, line: int, utf8: int) -> int:
         text = self.lines[line - 1] if line <= len(self.lines) else ""
+        if text.isascii():
+            return min(self.indent + utf8, max(len(text), self.indent))
         dedented = text[self.indent :]
         return self.indent + len(dedented.encode()[:utf8].decode(errors="ignore"))
 

@@ -10,6 +10,7 @@ Devices with half arithmetic but without functions of halves compute those in fl
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -146,14 +147,18 @@ def _constant_array(array: ConstantArray) -> ConstantArray:
 def _rewritten(value: Any) -> Any:
     """A node, or a tuple of them, in float32."""
     if isinstance(value, tuple):
-        return tuple(_rewritten(item) for item in value)
+        return tuple(map(_rewritten, value))
     if not isinstance(value, Node):
         return value
-    changes = {f.name: _rewritten(getattr(value, f.name)) for f in fields(value) if f.name != "span"}
+    node: Any = type(value)
     kind = getattr(value, "type", None)
-    if kind is not None:
-        changes["type"] = _type(kind)
-    made = replace(value, **changes)
+    changes = {}
+    for name in _field_names(node):
+        before = getattr(value, name)
+        after = _type(before) if name == "type" else _rewritten(before)
+        if after is not before and after != before:
+            changes[name] = after
+    made = replace(value, **changes) if changes else value
     if isinstance(value, VectorStore) and _is_half(value.value.type):
         return _stored(made, "store_half_aligned" if value.aligned else "store_half")
     if isinstance(value, Operation) and value.name == "as_type":
@@ -163,6 +168,11 @@ def _rewritten(value: Any) -> Any:
     if isinstance(value, Store) and value.packed and _is_half(value.value.type):
         return _stored_bytes(made)
     return _value(value, made) if _is_half(kind) else made
+
+
+@cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind) if f.name != "span")
 
 
 def _value(old: Any, made: Any) -> Any:

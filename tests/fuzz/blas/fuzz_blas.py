@@ -6,34 +6,46 @@ from random import Random
 
 from fuzz_blas_calls import CALLS
 from fuzz_blas_run import difference
-from fuzz_lines import Program, SeededChooser
+from fuzz_choices import Chooser
+from fuzz_lines import Program
 from fuzz_subject import Difference
-from hypothesis import strategies as st
 
 SIZES = (1, 2, 3, 5, 7, 8, 4, 13, 16, 17, 31, 33, 64, 65, 0, 47, 97, 129)
+CALLS_OF_FAMILY = 16
 CHARACTERS = {"s": "f4", "d": "f8", "c": "c8", "z": "c16"}
+
+
+class Family:
+    """A routine, a dtype and sizes: calls of a family run the same kernels, which are compiled once."""
+
+    def __init__(self, choose: Chooser) -> None:
+        self.call = choose.pick(*CALLS)
+        self.character = str(choose.pick(*CHARACTERS))
+        self.host = choose.chance(4)  # all operands
+        self.sizes = [int(choose.pick(*SIZES)) for _ in range(3)]
+        self.small = [int(choose.pick(*SIZES[:-2])) for _ in range(2)]
 
 
 class Case:
     """The operands of one call."""
 
-    def __init__(self, random: Random) -> None:
-        self.choose = SeededChooser(random)
+    def __init__(self, choose: Chooser, family: Family) -> None:
+        self.choose, self.family = choose, family
         self.pick = self.choose.pick
-        self.character = str(self.pick(*CHARACTERS))
+        self.character = family.character
         self.kind = CHARACTERS[self.character]
         self.complex = self.character in "cz"
-        self.host = self.choose.chance(4)  # all operands
+        self.host = family.host
         self.lines: list[str] = []
         self.written: list[str] = []
         self.words: list[str] = []
 
     def size(self) -> int:
-        return int(self.pick(*SIZES))
+        return int(self.pick(*self.family.sizes))
 
     def small(self) -> int:
         """A size for solvers, whose launches are many."""
-        return int(self.pick(*SIZES[:-2]))
+        return int(self.pick(*self.family.small))
 
     def on_device(self) -> bool:
         return not self.host and not self.choose.chance(60)
@@ -98,7 +110,7 @@ class Case:
             self.written.append(name)
 
     def make(self) -> Program:
-        call, within = self.pick(*CALLS)(self)
+        call, within = self.family.call(self)
         notes = [f"within {within}"] if within else []
         if self.written:
             notes.append("writes " + " ".join(self.written))
@@ -107,9 +119,11 @@ class Case:
         return Program("\n".join([*self.lines, f"r{note} = {call}{words})"]), "blas")
 
 
-def programs() -> st.SearchStrategy[Program]:
-    """Programs that prepare operands and make one call."""
-    return st.integers(0, 2**64 - 1).map(lambda seed: Case(Random(seed)).make())
+def drawn(random: Random) -> list[Program]:
+    """Programs that prepare operands and make one call each, of one family: all else is drawn for each."""
+    choose = Chooser(random)
+    family = Family(choose)
+    return list(dict.fromkeys(Case(choose, family).make() for _ in range(CALLS_OF_FAMILY)))
 
 
 def check(program: Program) -> None:

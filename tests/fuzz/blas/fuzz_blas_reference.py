@@ -69,9 +69,31 @@ def dgmm(a: Any, x: Any, side: int = 0) -> Any:
     return (wide(a) * wide(x) if side else wide(x)[:, None] * wide(a)).astype(a.dtype)
 
 
+def elements(n: int, increment: int, offset: int) -> slice:
+    """Elements of a vector in memory; in its own order from the last to the first for a negative increment."""
+    step = abs(increment)
+    stop = offset + n * step
+    if increment > 0 or n == 0:
+        return slice(offset, stop, step)
+    last = offset - step
+    return slice(stop - step, last if last >= 0 else None, -step)
+
+
+def spr(
+    n: int, alpha: Any, x: Any, ap: Any, incx: int = 1, offx: int = 0, lower: int = 0, overwrite_ap: int = 0
+) -> Any:
+    """A packed symmetric matrix and a product of a vector with itself."""
+    v = wide(x)[elements(n, incx, offx)]
+    inside = np.tri(n, n, 0, bool)
+    columns, rows = np.nonzero(inside.T if lower else inside)
+    return (wide(ap) + alpha * v[rows] * v[columns]).astype(ap.dtype)
+
+
 def beyond_scipy() -> dict[str, Any]:
-    """Routines of `portagpu.blas` that `scipy.linalg.blas` does not have, by name."""
-    return {t + f.__name__: f for t in "sdcz" for f in (gemmt, omatcopy, geam, dgmm)}
+    """Routines of `portagpu.blas` that `scipy.linalg.blas` does not have, or has wrong, by name."""
+    own = {t + f.__name__: f for t in "sdcz" for f in (gemmt, omatcopy, geam, dgmm)}
+    # OpenBLAS 0.3.30 reads elements before the vector where its increment is negative
+    return own | {"cspr": spr, "zspr": spr}
 
 
 def _stored(value: Any, dtype: Any, out: Any) -> Any:

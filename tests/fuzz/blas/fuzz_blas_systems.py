@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from fuzz_blas_reference import triangle, turned, whole, wide
+from fuzz_blas_reference import elements, triangle, turned, whole, wide
 
 LIMIT = 8  # backward error in units of eps * n
 
@@ -45,20 +45,10 @@ class System:
         return f"the residual of column {at} is {residual[at]:.3g}, the limit {limit[at]:.3g}"
 
 
-def _elements(n: int, increment: int, offset: int) -> slice:
-    """Elements of a vector in memory; in its own order from the last to the first for a negative increment."""
-    step = abs(increment)
-    stop = offset + n * step
-    if increment > 0 or n == 0:
-        return slice(offset, stop, step)
-    last = offset - step
-    return slice(stop - step, last if last >= 0 else None, -step)
-
-
 def _trsv(
     a: Any, x: Any, incx: int = 1, offx: int = 0, lower: int = 0, trans: int = 0, diag: int = 0, overwrite_x: int = 0
 ) -> System:
-    inner = _elements(a.shape[0], incx, offx)
+    inner = elements(a.shape[0], incx, offx)
     return System(turned(triangle(wide(a), lower, unit=diag), trans), wide(x)[inner], inner=inner)
 
 

@@ -188,7 +188,8 @@ class Expressions:
         a, b, kind = self._two_integers(depth)
         constant = a.maybe_constant or b.maybe_constant
         if is_zero(b) or (kind == "pi" and not (b.literal and b.text != "0")):
-            b = Typed(self.choose.pick("3", "4", "7", "(-5)" if kind[0] != "u" else "5"), "pi", 3, literal=True)
+            unsigned = "u" in (a.kind[0], kind[0])
+            b = Typed(self.choose.pick("3", "4", "7", "5" if unsigned else "(-5)"), "pi", 3, literal=True)
         if b.literal and kind == "u8" and a.maybe_constant:
             a = cast(a, "u8")
         magnitude = bits(kind) if kind != "pi" else max(a.magnitude, b.magnitude) + 1

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 from fuzz_kernel import Kernel
-from fuzz_programs import kernels as programs
+from fuzz_programs import drawn
 from fuzz_reference import execute
 from fuzz_subject import Difference, Invalid
 
 from portagpu import cuda
 from portagpu.errors import KernelValueError
 
-__all__ = ["check", "programs", "smaller"]
+__all__ = ["check", "drawn", "smaller"]
 
 _numbers = itertools.count()
 

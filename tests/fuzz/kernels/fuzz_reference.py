@@ -7,11 +7,13 @@ Python integers that are no constants as int64 beside other integers), ``cuda`` 
 from __future__ import annotations
 
 import ast
+import copy
 import itertools
 import math
 import operator
 from collections.abc import Callable, Generator
 from fractions import Fraction
+from functools import cache
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -76,8 +78,31 @@ def meet(a: Any, b: Any) -> tuple[Any, Any]:
     return a, b
 
 
+@cache
+def _ready(name: str, left: type, right: type) -> Callable[[Any, Any], Any] | None:
+    """The operator for operands of two types, where their values do not matter; None for all others."""
+    operation = _OPERATORS[name]
+    numbers = [issubclass(kind, np.integer | np.floating) for kind in (left, right)]
+    integers = [issubclass(kind, np.integer) or kind in (int, PyInt) for kind in (left, right)]
+    if name == "Div" and all(integers):
+        return None
+    if all(numbers):
+        return operation if {left, right} != {np.int64, np.uint64} else None
+    if numbers[0] and integers[0] and right is PyInt:
+        kind = np.uint64 if left is np.uint64 else np.int64
+        return lambda a, b: operation(kind(a), np.int64(b).astype(kind))
+    if numbers[1] and integers[1] and left is PyInt:
+        kind = np.uint64 if right is np.uint64 else np.int64
+        return lambda a, b: operation(np.int64(a).astype(kind), kind(b))
+    if PyInt in (left, right) and all(integers) and name not in ("FloorDiv", "Mod"):
+        return lambda a, b: PyInt(operation(int(a), int(b)))
+    return None
+
+
 def binary(name: str, a: Any, b: Any) -> Any:
     """``a op b``."""
+    if not _Mode.strict and (operation := _ready(name, type(a), type(b))) is not None:
+        return operation(a, b)
     bools = isinstance(a, bool | np.bool_), isinstance(b, bool | np.bool_)
     if all(bools) and name in _BITS:
         return np.bool_(_OPERATORS[name](bool(a), bool(b)))
@@ -160,8 +185,10 @@ def _float(x: Any) -> float:
 _LARGEST = 2**63 - 1
 
 
-def fit(value: Any, dtype: Any) -> Any:
+def fit(value: Any, dtype: np.dtype[Any]) -> Any:
     """A value as an element of an array: converted as C does."""
+    if type(value) is dtype.type:
+        return value
     if isinstance(value, PyInt | int) and not isinstance(value, bool):
         value = np.uint64(value) if value > _LARGEST else np.int64(value)
     if isinstance(value, float | np.floating) and np.dtype(dtype).kind in "iu":
@@ -212,11 +239,11 @@ class _NumPy:
         return np.array(values, dtype.dtype)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith(("int", "uint", "float", "complex")):
-            return _Maker(name)
-        found = getattr(np, name)
+        found = _Maker(name) if name.startswith(("int", "uint", "float", "complex")) else getattr(np, name)
         if isinstance(found, np.ufunc):
-            return lambda *args: found(*(int(a) if isinstance(a, PyInt) else a for a in args))
+            ufunc = found
+            found = lambda *args: ufunc(*(int(a) if isinstance(a, PyInt) else a for a in args))  # noqa: E731
+        setattr(self, name, found)
         return found
 
 
@@ -234,6 +261,7 @@ def _enumerate(items: Any) -> Any:
     return ((PyInt(n), item) for n, item in enumerate(items))
 
 
+@cache
 def _axes(values: tuple[int, ...]) -> SimpleNamespace:
     return SimpleNamespace(x=PyInt(values[0]), y=PyInt(values[1]), z=PyInt(values[2]))
 
@@ -347,60 +375,59 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
-        return _call("_binary", ast.Constant(type(node.op).__name__), node.left, node.right)
+        return _call("_binary", _constant(type(node.op).__name__), node.left, node.right)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        load = ast.parse(ast.unparse(node.target), mode="eval").body
-        return self.visit(ast.Assign([node.target], ast.BinOp(load, node.op, node.value)))
+        load = copy.deepcopy(node.target)
+        load.ctx = ast.Load()
+        return self.visit(ast.Assign([node.target], ast.BinOp(load, node.op, node.value), **_AT))
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.op, ast.Not) or isinstance(node.operand, ast.Constant):
             return node
-        return _call("_unary", ast.Constant(type(node.op).__name__), node.operand)
+        return _call("_unary", _constant(type(node.op).__name__), node.operand)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         owner = node.targets[0].value if isinstance(node.targets[0], ast.Subscript) else None
         if isinstance(owner, ast.Name) and owner.id.startswith("q"):
             value = _RoughRewriter(self).visit(node.value)
-            return ast.Expr(_call("_rough_store", owner, self.visit(node.targets[0].slice), value))
+            return ast.Expr(_call("_rough_store", owner, self.visit(node.targets[0].slice), value), **_AT)
         self.generic_visit(node)
         target = node.targets[0]
         if isinstance(target, ast.Subscript):
-            owner = ast.parse(ast.unparse(target.value), mode="eval").body
-            key = ast.parse(ast.unparse(target.slice), mode="eval").body
-            node.value = _call("_fit_item", node.value, owner, key)
+            node.value = _call("_fit_item", node.value, target.value, target.slice)
         elif isinstance(target, ast.Attribute):
-            owner = ast.parse(ast.unparse(target.value), mode="eval").body
-            node.value = _call("_fit_item", node.value, owner, ast.Constant(target.attr))
+            node.value = _call("_fit_item", node.value, target.value, _constant(target.attr))
         return node
 
     def visit_While(self, node: ast.While) -> ast.AST:
         self.generic_visit(node)
-        node.body.insert(0, ast.Expr(_call("_turn")))
+        node.body.insert(0, ast.Expr(_call("_turn"), **_AT))
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.decorator_list = []
-        node.args.args.insert(0, ast.arg("_t"))
+        node.args.args.insert(0, ast.arg("_t", **_AT))
         self.generic_visit(node)
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        return ast.Name("_t", node.ctx) if node.id == "cuda" else node
+        return _name("_t") if node.id == "cuda" else node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        text = ast.unparse(node.func)
+        text = _text(node.func)
         self.generic_visit(node)
         if text == "cuda.shared.array":
-            return _call("_t.shared_array", ast.Constant(next(self.sites)), *node.args)
+            return _call("_t.shared_array", _constant(next(self.sites)), *node.args)
         if text.removeprefix("cuda.") in BARRIERS:
-            return ast.Yield(ast.Tuple([ast.Constant(text.removeprefix("cuda.")), *node.args], ast.Load()))
+            met = ast.Tuple([_constant(text.removeprefix("cuda.")), *node.args], ast.Load(), **_AT)
+            return ast.Yield(met, **_AT)
         if text in self.functions:
-            node.args.insert(0, ast.Name("_t", ast.Load()))
-            return ast.YieldFrom(node) if text in self.waiting else node
+            node.args.insert(0, _name("_t"))
+            return ast.YieldFrom(node, **_AT) if text in self.waiting else node
         if text in self._BUILTINS:
-            node.func = ast.Name(f"_{text}", ast.Load())
+            node.func = _name(f"_{text}")
         return node
 
 
@@ -421,31 +448,50 @@ class _RoughRewriter(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
-        return _call("_rough", ast.Constant(type(node.op).__name__), node.left, node.right)
+        return _call("_rough", _constant(type(node.op).__name__), node.left, node.right)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         self.generic_visit(node)
-        return _call("_rough", ast.Constant(type(node.op).__name__), node.operand)
+        return _call("_rough", _constant(type(node.op).__name__), node.operand)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if node.attr not in ("real", "imag"):
             return self.exact.visit(node)
         self.generic_visit(node)
-        return _call("_rough", ast.Constant(node.attr), node.value)
+        return _call("_rough", _constant(node.attr), node.value)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        text = ast.unparse(node.func)
+        text = _text(node.func)
         if text not in FUNCTIONS and text not in COMPLEX and text not in ("complex", "abs"):
             return self.exact.visit(node)
-        return _call("_rough", ast.Constant(text), *(self.visit(a) for a in node.args))
+        return _call("_rough", _constant(text), *(self.visit(a) for a in node.args))
+
+
+_AT = {"lineno": 1, "col_offset": 0}
+
+
+def _constant(value: Any) -> ast.expr:
+    return ast.Constant(value, **_AT)
+
+
+def _name(name: str) -> ast.expr:
+    owner, _, attribute = name.rpartition(".")
+    return ast.Attribute(_name(owner), attribute, ast.Load(), **_AT) if owner else ast.Name(name, ast.Load(), **_AT)
 
 
 def _call(name: str, *args: ast.expr) -> ast.expr:
-    return ast.Call(ast.parse(name, mode="eval").body, list(args), [])
+    return ast.Call(_name(name), list(args), [], **_AT)
 
 
-def translate(source: str) -> str:
-    """The text of the plain Python functions of a kernel's text."""
+def _text(function: ast.expr) -> str:
+    """The text of a name with dots."""
+    if isinstance(function, ast.Attribute):
+        return f"{_text(function.value)}.{function.attr}"
+    return function.id if isinstance(function, ast.Name) else ast.unparse(function)
+
+
+def translate(source: str) -> ast.Module:
+    """The plain Python functions of a kernel's text."""
     tree = ast.parse(source)
     functions = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
     waiting: set[str] = set()
@@ -454,7 +500,7 @@ def translate(source: str) -> str:
             waiting.add(function.name)
     rewriter = _Rewriter({f.name for f in functions}, waiting)
     tree.body = [rewriter.visit(n) if isinstance(n, ast.FunctionDef) else n for n in tree.body]
-    return ast.unparse(ast.fix_missing_locations(tree))
+    return tree
 
 
 _SCOPE: dict[str, Any] = {

@@ -47,6 +47,7 @@ class Body(Records, Expressions):
         self.rough: list[ArrayName] = []  # written at [i] with values that are rounded
         self.counter = 0
         self.size = 0
+        self.most = 40  # statements, about
         self.per_block = 1
         self.array_functions: list[tuple[str, ArrayName, tuple[str, str], str]] = []  # array, items of a tuple, result
         self.record_functions: list[tuple[str, RecordArray, str]] = []
@@ -76,7 +77,8 @@ class Body(Records, Expressions):
         before = len(self.lines)
         self.statement(place)
         top = place.depth == 3
-        while self.size < (40 if top else 30) and (not self.choose.chance(8) if top else self.choose.more()):
+        most = self.most if top else 3 * self.most // 4
+        while self.size < most and (not self.choose.chance(8) if top else self.choose.more()):
             self.statement(place)
         if len(self.lines) == before:
             self.say(place.level, "pass")
