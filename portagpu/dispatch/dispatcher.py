@@ -24,6 +24,7 @@ from portagpu.dispatch.type_variables import P, R
 from portagpu.errors import (
     ArgumentCountError,
     DeviceFunctionLaunchError,
+    KernelTypeError,
     LaunchConfigError,
     SpecialisationError,
     did_you_mean,
@@ -227,7 +228,12 @@ class Dispatcher(Inspection, Generic[P, R]):
         context = current_context()
         bound = self.adopt(bound)
         prepared = self.prepare(bound, context, context.default_stream, HostWork(bound))
-        overload = self.overload(prepared, LaunchShape((1, 1, 1), (1, 1, 1), 0), context)
+        try:
+            overload = self.overload(prepared, LaunchShape((1, 1, 1), (1, 1, 1), 0), context)
+        except KernelTypeError as error:
+            if error.device_array is None or not self.capture(error.device_array):
+                raise
+            return self.specialize(*args)  # with the array that the kernel captures as a further argument
         found = self._specialized_for(overload.types)
         found.overload(prepared, LaunchShape((1, 1, 1), (1, 1, 1), 0), context)
         return found
@@ -236,9 +242,12 @@ class Dispatcher(Inspection, Generic[P, R]):
         with self._lock:
             found = self.specializations.get(kinds)
             if found is None:
-                # a declared signature has no way to say compile-time arguments
-                declared = () if self.source.constexpr else (Signature(types.void, kinds),)
+                # a declared signature has no way to say compile-time arguments and captured arrays
+                source = self.source
+                declared = () if source.constexpr or source.arrays else (Signature(types.void, kinds),)
                 found = type(self)(self.py_func, options=self.options, signatures=declared, text=self._text)
+                if source.arrays:
+                    found._source = source
                 found.specialized = True
                 self.specializations[kinds] = found
         return found

@@ -71,6 +71,7 @@ def test_two_arguments(device, kind):
 
 def test_text():
     """Calls only, in programs that have some, with the line numbers that they had."""
-    assert with_unknown_arguments("int x = floor_;") == "int x = floor_;"
-    text = with_unknown_arguments("float2 y = floor(x);")
+    assert with_unknown_arguments("int x = floor_;", has_doubles=True) == "int x = floor_;"
+    text = with_unknown_arguments("float2 y = floor(x);", has_doubles=False)
     assert "as_float2(as_uint2(x)" in text and text.endswith("#line 1\nfloat2 y = floor(x);")
+    assert "double" not in text

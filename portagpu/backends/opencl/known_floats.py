@@ -16,22 +16,25 @@ _TWO = frozenset("fmod pow remainder".split())
 _CONVERSION = re.compile(r"convert_(u?(?:char|short|int|long)(?:2|3|4|8|16|))(?:_sat)?_rt[ezpn]")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NO_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+REVISION = "2"  # a part of the cache's keys: another number for other texts
+_LANES = ("2", "3", "4", "8", "16")
 _BITS = {"float": "uint", "double": "ulong"}
 _OVERLOADED = "static inline {} __attribute__((overloadable))"
 
 
-def with_unknown_arguments(source: str) -> str:
-    """The program with the arguments of such functions hidden from the compiler."""
+def with_unknown_arguments(source: str, *, has_doubles: bool) -> str:
+    """The program with the arguments of such functions hidden from the compiler.
+
+    ``has_doubles``: whether the device has float64. A text has such numbers without their name, as in `floor(x[0].s0)`
+    and `floor(1.5)`; without a function of their own they would silently become float32.
+    """
     words = set(_WORD.findall(_NO_CODE.sub(" ", source)))
     names = sorted(word for word in words if word in _ONE | _TWO or _CONVERSION.fullmatch(word))
     if not names:
         return source
-    kinds = [
-        f"{kind}{width}" for kind in _BITS for width in ("", "2", "3", "4", "8", "16") if f"{kind}{width}" in words
-    ]
-    if "float" not in kinds:
-        kinds.append("float")
-    lines = ["#pragma OPENCL EXTENSION cl_khr_fp64 : enable"] * any(kind.startswith("double") for kind in kinds)
+    widths = ("", *_LANES) if any(word.endswith(_LANES) for word in words) else ("",)
+    kinds = [f"{kind}{width}" for kind in _BITS if has_doubles or kind != "double" for width in widths]
+    lines = ["#pragma OPENCL EXTENSION cl_khr_fp64 : enable"] * has_doubles
     lines += map(_hidden, kinds)
     for name in names:
         lines += _defined(name, kinds)

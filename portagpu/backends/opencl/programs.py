@@ -11,9 +11,9 @@ import pyopencl as cl
 from pyopencl import _cl
 
 from portagpu.backends.driver import Built
+from portagpu.backends.opencl import known_floats
 from portagpu.backends.opencl.builder import CompilerDied, NoBuilder, build_apart
 from portagpu.backends.opencl.declarations import NO_HEADER, NO_TYPES, with_own_declarations
-from portagpu.backends.opencl.known_floats import with_unknown_arguments
 from portagpu.backends.opencl.ptx import architecture as architecture_ptx
 from portagpu.backends.opencl.ptx import miscompiled
 from portagpu.device.record import DeviceRecord
@@ -76,6 +76,8 @@ def stamp(device: DeviceRecord, source: str) -> tuple[str, ...]:
     """The package's state where the binary is what it makes of the driver's."""
     if architecture_ptx.is_marked(source):
         return (package_stamp() or "",)
+    if device.capabilities is not None and not device.capabilities.takes_known_floats:
+        return (known_floats.REVISION,)
     return (miscompiled.REVISION,) if _is_rewritten(device) else ()
 
 
@@ -109,8 +111,9 @@ def log_of(program: Any, device: DeviceRecord) -> str:
 
 def _built(context: cl.Context, device: DeviceRecord, source: str, options: tuple[str, ...]) -> Any:
     """The program as the driver builds it, without its header where it is not needed. Raises `BuildError`."""
-    if device.capabilities is not None and not device.capabilities.takes_known_floats:
-        source = with_unknown_arguments(source)
+    caps = device.capabilities
+    if caps is not None and not caps.takes_known_floats:
+        source = known_floats.with_unknown_arguments(source, has_doubles=caps.fp64)
     raw = _without_header(context, device, source, options)
     if raw is not None:
         return raw

@@ -182,7 +182,10 @@ def constants(values: Sequence[Value]) -> list[Any] | None:
 
 
 def constant_key(value: Any) -> Any:
-    """A key that tells constants apart which compare equal: 1 and 1.0, 0.0 and -0.0, in tuples, too; nan is itself."""
+    """A hashable key that tells constants apart which compare equal: 1 and 1.0, 0.0 and -0.0, in tuples, too.
+
+    A nan is itself. What has no hash, such as an array, is the same as itself only.
+    """
     if isinstance(value, tuple):
         return (type(value), tuple(constant_key(item) for item in value))
     if isinstance(value, slice):
@@ -191,6 +194,10 @@ def constant_key(value: Any) -> Any:
         return (type(value), tuple(constant_key(getattr(value, field.name)) for field in fields(value)))
     if isinstance(value, float | complex | np.inexact):
         return (type(value), repr(value))
+    try:
+        hash(value)
+    except TypeError:
+        return (type(value), id(value))
     return (type(value), value)
 
 

@@ -142,7 +142,7 @@ def _is_bound(source: FunctionSource, parameter: str, value: Value, py_float: Sc
 def _argument_key(ctx: FunctionState, source: FunctionSource, parameter: str, value: Value) -> Any:
     if isinstance(value, Const):
         if parameter in source.constexpr or constant_type(value.value, Scalar(FLOAT64, weak=True)) is None:
-            return ("bound", _constant_key(value.value))
+            return ("bound", constant_key(value.value))
         return ("number", type(value.value))
     parts = tuple(_part_key(ctx, part) for part in leaves(value))
     return (structure(value), parts, isinstance(value, ArrayValue) and value.layout)
@@ -150,17 +150,8 @@ def _argument_key(ctx: FunctionState, source: FunctionSource, parameter: str, va
 
 def _part_key(ctx: FunctionState, part: Value) -> Any:
     if isinstance(part, Const | Constant):
-        return ("const", part.type if isinstance(part, Constant) else None, _constant_key(part.value))
+        return ("const", part.type if isinstance(part, Constant) else None, constant_key(part.value))
     return leaf_type(ctx, part)
-
-
-def _constant_key(value: Any) -> Any:
-    key = constant_key(value)
-    try:
-        hash(key)
-    except TypeError:
-        return ("id", id(value))
-    return key
 
 
 def _lower_device_function(source: FunctionSource, site: CallSite, *, is_inlined: bool) -> DeviceFunction:

@@ -95,3 +95,14 @@ def test_a_declared_signature_has_no_place_for_them(arrays):
             out[0] = TABLE[0]
 
         kernel[1, 1](np.zeros(1, np.float32))
+
+
+def test_kernels_specialised_for_types(arrays):
+    """Before and after the first launch, which tells that arrays are captured."""
+    kernel = cuda.jit(gather.py_func)
+    out = cuda.device_array(4, np.float32)
+    for _ in range(2):
+        arrays[1][:, 0] = 0
+        kernel.specialize(out, np.float32(2))[1, 32](out, np.float32(2))
+        assert out.copy_to_host().tolist() == [2, 3, 4, 5]
+        kernel[1, 32](out, 2.0)

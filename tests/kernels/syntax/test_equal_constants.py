@@ -131,3 +131,33 @@ def test_a_compile_time_complex_zero(device):
     for z in (complex(0.0, 1), complex(-0.0, 1)):
         kernel[1, 1](out, z)
         assert out[0] == math.copysign(1, z.real)
+
+
+TABLE = np.arange(4.0)
+ROWS = ((TABLE, 1), (TABLE, 1), (np.arange(4.0), 1))
+
+
+def test_arrays_in_tuples_on_two_paths(device):
+    """Arrays of NumPy's cannot be compared by ``==``: each is the same as itself only."""
+
+    @cuda.jit
+    def one(x, out):
+        if x[0]:
+            row = ROWS[0]
+        else:
+            row = ROWS[1]
+        out[0] = row[0][3] + row[1]
+
+    @cuda.jit
+    def two(x, out):
+        if x[0]:
+            row = ROWS[0]
+        else:
+            row = ROWS[2]
+        out[0] = row[0][3] + row[1]
+
+    out = np.zeros(1)
+    one[1, 1](np.array([True]), out)
+    assert out[0] == 4
+    with pytest.raises(KernelTypeError, match="on one path and"):
+        two[1, 1](np.array([True]), out)
