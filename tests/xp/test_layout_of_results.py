@@ -54,6 +54,8 @@ ONE = {
     "diff": lambda x: np.diff(x, axis=1),
     "gradient": lambda x: np.gradient(x, axis=2),
     "pad": lambda x: np.pad(x, 1),
+    "delete": lambda x: np.delete(x, 1, 1),
+    "insert": lambda x: np.insert(x, 1, 7, 1),
     "sort": lambda x: np.sort(x, 1),
     "argsort": lambda x: np.argsort(x, 1),
     "cumsum": lambda x: np.cumsum(x, 1),
@@ -82,8 +84,8 @@ _LAUNCHED = frozenset(
     name
     for name in ONE
     if name.split()[0]
-    in "tril gradient pad sort argsort cumsum cumprod concatenate stack take take_along_axis repeat tile argmax sum max"
-    " mean any std nansum in copy array".split()
+    in "tril gradient pad delete insert sort argsort cumsum cumprod concatenate stack take take_along_axis repeat tile"
+    " argmax sum max mean any std nansum in copy array".split()
 )
 """Those whose kernels are compiled by the call: for one layout only, and some of them in a run."""
 

@@ -62,6 +62,8 @@ def _delete(arr: Any, obj: Any, axis: int | None = None) -> DeviceNDArray:
     if axis is None:
         x, axis = x.ravel(), 0
     at = normal_axis(axis, x.ndim)
+    if x.layout == "F" and isinstance(obj, slice | int | np.integer):  # as by NumPy
+        return _delete(x.transpose(), obj, x.ndim - 1 - at).transpose()
     extent = x.shape[at]
     if isinstance(obj, DeviceNDArray):
         stay = call("ones_like", x, dtype=bool, shape=(extent,))
