@@ -26,13 +26,18 @@ def captured(ctx: FunctionState, value: Any, name: str) -> Value:
         return captured_array(ctx, value)
     if isinstance(value, np.void) and value.dtype.names:
         return captured_array(ctx, np.asarray(value))
-    if hasattr(value, "__cuda_array_interface__") or type(value).__name__ == "DeviceNDArray":
+    if is_device_array(value):
         return _device_array(ctx, value, name)
     if isinstance(value, Intrinsic):
         found = value_of(ctx, value.name)
         if found is not None:
             return found
     return Const(value)
+
+
+def is_device_array(value: Any) -> bool:
+    """Whether a value's elements are in a device's memory: no constants, since others may write them."""
+    return hasattr(value, "__cuda_array_interface__") or type(value).__name__ == "DeviceNDArray"
 
 
 def _device_array(ctx: FunctionState, array: Any, name: str) -> Value:

@@ -31,7 +31,7 @@ from portagpu.frontend.core.values import (
 )
 from portagpu.frontend.operations import calls
 from portagpu.frontend.operations.comparisons import compare
-from portagpu.frontend.operations.environment import bind, is_stable, tuple_items
+from portagpu.frontend.operations.environment import bind, captured, is_device_array, is_stable, tuple_items
 from portagpu.frontend.syntax.local_functions import define
 from portagpu.frontend.syntax.names import attribute_value, name_value
 from portagpu.ir.analysis.uniform import WARP_OPERATIONS
@@ -283,7 +283,8 @@ def _subscript(ctx: FunctionState, node: ast.Subscript) -> Value:
     else:
         index = lower(ctx, node.slice)
     if isinstance(owner, Const) and isinstance(index, Const):
-        return operators.fold(ctx, lambda o, i: o[i], owner.value, index.value, what="this subscript")
+        item = operators.fold(ctx, lambda o, i: o[i], owner.value, index.value, what="this subscript")
+        return captured(ctx, item.value, ast.unparse(node)) if is_device_array(item.value) else item
     if isinstance(owner, TupleValue) or (isinstance(owner, Const) and isinstance(owner.value, tuple)):
         return tuple_item(ctx, tuple_items(ctx, owner), index)
     ctx.fail(f"{describe(ctx, owner)} cannot be indexed", hint="only arrays, tuples and vectors have items")

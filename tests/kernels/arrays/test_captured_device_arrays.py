@@ -106,3 +106,20 @@ def test_kernels_specialised_for_types(arrays):
         kernel.specialize(out, np.float32(2))[1, 32](out, np.float32(2))
         assert out.copy_to_host().tolist() == [2, 3, 4, 5]
         kernel[1, 32](out, 2.0)
+
+
+def test_items_of_captured_tuples_are_no_constants(arrays):
+    """An element of a device array is read by each launch, not by the compiler."""
+    rows = (arrays[0], 1.5)
+
+    @cuda.jit
+    def kernel(out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = rows[0][0] + rows[0][i] * rows[1]
+
+    out = cuda.device_array(4, np.float32)
+    for first in (0, 10):
+        arrays[0][0] = first
+        kernel[1, 32](out)
+        assert out.copy_to_host().tolist() == [2.5 * first, first + 1.5, first + 3, first + 4.5]
