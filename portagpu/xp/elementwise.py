@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import DTypeError
-from portagpu.expressions.apply import apply, apply_into
+from portagpu.errors import DTypeError, NumberRangeError
+from portagpu.expressions.apply import apply, apply_into, taken
 from portagpu.expressions.powers import power
 from portagpu.expressions.writing import part
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -65,15 +65,38 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> DeviceNDArray:
     The bounds are arrays or numbers that broadcast; a Python integer that the dtype cannot hold bounds nothing, or all.
     Raises `DTypeError` for complex numbers.
     """
-    array = array_of(x, context_of_any(min, max))
+    return bounded(x, min, max)
+
+
+def bounded(x: Any, low: Any, high: Any, *, strict: bool = False) -> DeviceNDArray:
+    """See `clip`. ``strict``: as `numpy.clip`, which refuses Python integers, with `NumberRangeError`.
+
+    It refuses those that the results' dtype cannot hold, but for those that bound no number of the array's dtype.
+    """
+    array = array_of(x, context_of_any(low, high))
     if array.dtype.kind == "c":
         raise DTypeError("complex numbers have no order", hint="clip x.real and x.imag")
+    if strict and array.dtype.kind in "iu":
+        limits = np.iinfo(array.dtype)
+        low = None if type(low) is int and low <= limits.min else low
+        high = None if type(high) is int and high >= limits.max else high
     found = array
-    if min is not None:
-        found = apply(np.maximum, found, _bound(min, found.dtype))
-    if max is not None:
-        found = apply(np.minimum, found, _bound(max, found.dtype))
-    return array.copy() if found is array else found
+    if low is not None and high is not None:  # two steps would promote twice
+        found = array.astype(_common(array, low, high), copy=False)
+    if low is not None:
+        found = apply(np.maximum, found, low if strict else _bound(low, found.dtype))
+    if high is not None:
+        found = apply(np.minimum, found, high if strict else _bound(high, found.dtype))
+    return array.copy() if low is None and high is None else found
+
+
+def _common(*values: Any) -> np.dtype[Any]:
+    """The dtype that NumPy gives a function of arrays and numbers."""
+    kinds = taken(values)[1]
+    try:
+        return np.result_type(*(x if isinstance(kind, type) else kind for kind, x in zip(kinds, values, strict=True)))
+    except OverflowError as error:
+        raise NumberRangeError(f"numpy.clip: {error}") from error
 
 
 def _bound(value: Any, dtype: np.dtype[Any]) -> Any:

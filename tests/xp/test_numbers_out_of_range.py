@@ -149,3 +149,27 @@ def test_ufunc_at_casts(device, number):
     np.maximum.at(x, [0], number)
     np.maximum.at(host, [0], number)
     np.testing.assert_array_equal(x.copy_to_host(), host)
+
+
+_BOUNDS = (None, 0, -1, 300, -(2**63), 2**63, 0.5, True, np.float32(3.7), np.uint64(2**63), np.int16(-4), np.float16(2))
+
+
+@pytest.mark.one_device
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i8", "u8", "f2", "f4", "f8"])
+def test_bounds_of_clip(device, dtype):
+    host = np.arange(8).astype(dtype)
+    x = cuda.to_device(host)
+    for low in _BOUNDS:
+        for high in _BOUNDS:
+            try:
+                expected = np.clip(host, low, high)
+            except OverflowError:
+                with pytest.raises(NumberRangeError):
+                    np.clip(x, low, high)
+            except TypeError:  # NumPy's, without bounds of bools
+                assert low is high is None
+            else:
+                found = np.clip(x, low, high)
+                assert found.dtype == expected.dtype, (low, high)
+                np.testing.assert_array_equal(found.copy_to_host(), expected, f"{low!r}, {high!r}")

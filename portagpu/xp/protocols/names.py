@@ -267,7 +267,7 @@ register("copyto", _copyto, _words("casting where"))
 
 
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **named: Any) -> Any:
-    return into(elementwise.clip(a, named.get("min", a_min), named.get("max", a_max)), out)
+    return into(elementwise.bounded(a, named.get("min", a_min), named.get("max", a_max), strict=True), out)
 
 
 register("clip", _clip, _words("a_min a_max min max out"))
