@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from portagpu.backends.registry import foreign
+from portagpu.constants import same_constant
 from portagpu.dispatch.arguments.conversion import is_device_function
 from portagpu.dispatch.overload import Overload
 from portagpu.errors import PortaGPUError
-from portagpu.frontend.core.values import same_constant
 from portagpu.runtime.arrays.array import DeviceNDArray, DeviceRecord
 from portagpu.runtime.arrays.foreign_views import borrowed_view, is_lent
 from portagpu.runtime.arrays.overlap import may_overlap

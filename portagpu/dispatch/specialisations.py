@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from portagpu.backends.source import KernelSource
+from portagpu.constants import constant_key
 from portagpu.dispatch.arguments import conversion
 from portagpu.dispatch.code.cache import code_for
 from portagpu.dispatch.code.definition import KernelDefinition
 from portagpu.dispatch.code.requests import Counts, Request
 from portagpu.dispatch.overload import Overload
 from portagpu.errors import KernelError
-from portagpu.frontend.core.values import constant_key
 from portagpu.ir.program import GridShape, Program
 from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.runtime.execution.context import Context

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from portagpu.constants import same_constant
 from portagpu.frontend.core.convert import as_element, convert, describe, leaf_type, unify_types
 from portagpu.frontend.core.name_index import is_loop_local
 from portagpu.frontend.core.optional import widen
@@ -19,7 +20,6 @@ from portagpu.frontend.core.values import (
     is_expr,
     leaves,
     rebuild,
-    same_constant,
     structure,
 )
 from portagpu.ir.nodes import Assign, Constant, Stmt, Var

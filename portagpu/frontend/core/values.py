@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from portagpu.errors import KernelError, KernelTypeError
 from portagpu.ir.nodes import Expr, Node
@@ -179,31 +177,6 @@ def constants(values: Sequence[Value]) -> list[Any] | None:
     """The Python objects, if all values are compile-time constants."""
     known = [value.value for value in values if isinstance(value, Const)]
     return known if len(known) == len(values) else None
-
-
-def constant_key(value: Any) -> Any:
-    """A hashable key that tells constants apart which compare equal: 1 and 1.0, 0.0 and -0.0, in tuples, too.
-
-    A nan is itself. What has no hash, such as an array, is the same as itself only.
-    """
-    if isinstance(value, tuple):
-        return (type(value), tuple(constant_key(item) for item in value))
-    if isinstance(value, slice):
-        return (slice, constant_key((value.start, value.stop, value.step)))
-    if is_dataclass(value) and not isinstance(value, type):
-        return (type(value), tuple(constant_key(getattr(value, field.name)) for field in fields(value)))
-    if isinstance(value, float | complex | np.inexact):
-        return (type(value), repr(value))
-    try:
-        hash(value)
-    except TypeError:
-        return (type(value), id(value))
-    return (type(value), value)
-
-
-def same_constant(one: Any, other: Any) -> bool:
-    """Whether two constants are the same for kernels: equal, and of equal types throughout."""
-    return type(one) is type(other) and bool(constant_key(one) == constant_key(other))
 
 
 class SliceFields(tuple[str, ...]):

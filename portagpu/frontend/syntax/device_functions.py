@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from portagpu.constants import constant_key
 from portagpu.dtypes import FLOAT64
 from portagpu.errors import KernelError, KernelNameError, UnsupportedSyntaxError
 from portagpu.frontend.core.convert import (
@@ -27,7 +28,6 @@ from portagpu.frontend.core.values import (
     FunctionValue,
     TupleValue,
     Value,
-    constant_key,
     is_expr,
     leaves,
     rebuild,
