@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
-
-def walk_scope(function: ast.FunctionDef | ast.Lambda) -> Iterator[ast.AST]:
+def walk_scope(function: ast.FunctionDef | ast.Lambda) -> list[ast.AST]:
     """Nodes of a function's body in the order of the text. Of a function inside only itself and its defaults."""
-    yield from _walk(function.body if isinstance(function.body, list) else [function.body])
+    nodes: list[ast.AST] = []
+    waiting: list[ast.AST] = [*(function.body[::-1] if isinstance(function.body, list) else (function.body,))]
+    while waiting:
+        node = waiting.pop()
+        nodes.append(node)
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            inner: list[ast.AST] = [d for d in (*node.args.defaults, *node.args.kw_defaults) if d is not None]
+        else:
+            inner = list(ast.iter_child_nodes(node))
+        waiting += inner[::-1]
+    return nodes
 
 
 def bound_names(function: ast.FunctionDef | ast.Lambda) -> set[str]:
     """Names that a function's body assigns, deletes or defines; its parameters are not among them."""
-    names = {n.name for n in walk_scope(function) if isinstance(n, ast.FunctionDef)}
-    return names | {
-        n.id for n in walk_scope(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store | ast.Del)
-    }
+    nodes = walk_scope(function)
+    names = {n.name for n in nodes if isinstance(n, ast.FunctionDef)}
+    return names | {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store | ast.Del)}
 
 
 def free_names(function: ast.FunctionDef | ast.Lambda) -> tuple[str, ...]:
@@ -29,12 +36,3 @@ def free_names(function: ast.FunctionDef | ast.Lambda) -> tuple[str, ...]:
             reads.append(node.id)
     own = bound_names(function) | {n.arg for n in ast.walk(function.args) if isinstance(n, ast.arg)}
     return tuple(dict.fromkeys(name for name in reads if name not in own))
-
-
-def _walk(nodes: list[ast.AST] | list[ast.stmt] | list[ast.expr]) -> Iterator[ast.AST]:
-    for node in nodes:
-        yield node
-        if isinstance(node, ast.FunctionDef | ast.Lambda):
-            yield from _walk([d for d in (*node.args.defaults, *node.args.kw_defaults) if d is not None])
-        else:
-            yield from _walk(list(ast.iter_child_nodes(node)))
