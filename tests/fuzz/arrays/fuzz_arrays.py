@@ -14,10 +14,12 @@ import numpy as np
 from fuzz_array_data import DTYPES
 from fuzz_array_expressions import ArrayExpressions
 from fuzz_array_run import difference, execute, host_scope
-from fuzz_choices import Chooser
+from fuzz_choices import RelatedChooser
 from fuzz_lines import Program
 from fuzz_subject import Difference
 
+PROGRAMS_OF_FAMILY = 16
+CHOICES_IN_COMMON = 30  # to one that a program of a family has of its own
 SHAPES = ((4, 5), (5,), (4, 1), (1, 5), (3, 4, 5), (20,), (), (0,), (0, 5), (257,), (33, 20))
 SHAPE_WEIGHTS = (8, 6, 3, 3, 4, 3, 2, 1, 1, 2, 1)
 _SHAPES = tuple(s for s, n in zip(SHAPES, SHAPE_WEIGHTS, strict=True) for _ in range(n))
@@ -26,8 +28,9 @@ _SHAPES = tuple(s for s, n in zip(SHAPES, SHAPE_WEIGHTS, strict=True) for _ in r
 class _Maker(ArrayExpressions):
     """Statements of one program."""
 
-    def __init__(self, random: Random) -> None:
-        super().__init__(Chooser(random), host_scope())
+    def __init__(self, choose: RelatedChooser) -> None:
+        super().__init__(choose, host_scope())
+        self.part = choose.part
         self.statements: list[str] = []
         self.count = 0
 
@@ -36,12 +39,14 @@ class _Maker(ArrayExpressions):
         base = pick(*_SHAPES)
         kinds = [pick(*DTYPES, "f4", "f4w", "f8", "i4") for _ in range(2)]
         for n in range(2 + self.choose.below(3)):
+            self.part(n + 1)
             shape = base if n < 2 or self.choose.chance(2) else pick(*_SHAPES)
             order = pick("C", "C", "F") if len(shape) > 1 else "C"
             order = f", order={order!r}" if order == "F" else ""
-            source = f"data({pick(*kinds, *DTYPES)!r}, {shape}, {self.choose.below(50)}{order})"
+            source = f"data({pick(*kinds, *DTYPES)!r}, {shape}, {self.choose.seed()}{order})"
             self.assign(f"cuda.to_device({source})" if n == 0 or not self.choose.chance(6) else source, host=n > 0)
-        for _ in range(3 + self.choose.below(8)):
+        for n in range(3 + self.choose.below(8)):
+            self.part(n + 10)
             pick(*self.kinds)(self)
         return Program("\n".join(self.statements), "arrays")
 
@@ -250,8 +255,13 @@ def _fits(value: Any, target: Any) -> bool:
 
 
 def drawn(random: Random) -> list[Program]:
-    """A program whose results are exact, or within a tolerance that the statement names."""
-    return [_Maker(random).make()]
+    """Programs whose results are exact, or within a tolerance that the statement names.
+
+    Those of a family have many expressions in common, which are compiled once; values are drawn for each.
+    """
+    family = random.randrange(1 << 64)
+    makers = (_Maker(RelatedChooser(family, random, CHOICES_IN_COMMON)) for _ in range(PROGRAMS_OF_FAMILY))
+    return list(dict.fromkeys(maker.make() for maker in makers))
 
 
 def check(program: Program) -> None:

@@ -57,7 +57,7 @@ class _Maker:
         grid = choose.pick(*grid)
         body = Body(choose, None)
         body.functions = list(self.functions)
-        body.most = choose.pick(40, 20, 10, 5)  # compilers take seconds for the longest
+        body.most = choose.pick(40, 20, 10, 10, 5, 5)  # compilers take seconds for the longest
         per_block = body.per_block = int(np.prod(block))
         body.warps = warps
         total = per_block * int(np.prod(grid)) * (1 + stride) + 2 * stride
