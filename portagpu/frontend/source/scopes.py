@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+
 def walk_scope(function: ast.FunctionDef | ast.Lambda) -> list[ast.AST]:
     """Nodes of a function's body in the order of the text. Of a function inside only itself and its defaults."""
     nodes: list[ast.AST] = []
