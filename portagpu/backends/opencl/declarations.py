@@ -24,8 +24,8 @@ _CONVERSION = re.compile(
     rf"convert_(?:({'|'.join(_INTEGERS)})(2|3|4|8|16|)(?:_sat)?|({'|'.join(_FLOATS)})(2|3|4|8|16|))(?:_rt[ezpn])?"
 )
 _VECTOR_ACCESS = re.compile(r"(vload|vstore)(2|3|4|8|16)")
-_HALF_LOAD = re.compile(r"vload_half(2|3|4|8|16|)")
-_HALF_STORE = re.compile(r"vstore_half(2|3|4|8|16|)(?:_rt[ezpn])?")
+_HALF_LOAD = re.compile(r"vloada?_half(2|3|4|8|16|)")
+_HALF_STORE = re.compile(r"vstorea?_half(2|3|4|8|16|)(?:_rt[ezpn])?")
 
 _BEFORE = (
     "#ifndef CLK_LOCAL_MEM_FENCE",

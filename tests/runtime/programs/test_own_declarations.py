@@ -55,12 +55,18 @@ def test_declarations_are_those_of_the_header(driver, monkeypatch):
     kinds = (*declarations._INTEGERS, *declarations._FLOATS)
     numbers = [f"convert_{kind}{width}_rte" for kind in kinds for width in declarations._WIDTHS]
     vectors = [f"{name}{width}" for name in ("vload", "vstore") for width in declarations._WIDTHS[1:]]
-    halves = [f"{name}{width}" for name in ("vload_half", "vstore_half") for width in declarations._WIDTHS]
+    accesses = ("vload_half", "vloada_half", "vstore_half", "vstorea_half")
+    halves = [f"{name}{width}" for name in accesses for width in declarations._WIDTHS]
     names = [*declarations._FUNCTIONS, *numbers, *vectors, *halves, "vstore_half_rte"]
     text = f"{with_own_declarations(' '.join(names)).partition('#line')[0]}__kernel void nothing(void) {{}}"
     assert driver.compile(text, ("-w", NO_HEADER), (), apart=False).program is not None
     monkeypatch.setattr(programs, "_with_headers", {driver.device.key})
     assert driver.compile(text, ("-w",), (), apart=False).program is not None
+
+
+def test_accesses_of_halves_need_no_header(driver):
+    accesses = "vstorea_half8(vloada_half8(0, a) + vload_half8(1, a), 2, a);"
+    assert without_header(driver, f"__kernel void k(__global half *a) {{ {accesses} }}") is not None
 
 
 def test_functions_with_results_in_memory_and_of_vectors(driver):
