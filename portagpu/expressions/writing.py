@@ -49,13 +49,17 @@ def filled(
 def chosen(condition: Any, x: Any, y: Any) -> DeviceNDArray:
     """``x`` where the condition is true, else ``y``: all broadcast, dtypes are promoted as NumPy does."""
     operands, kinds, shape, context = taken((condition, x, y))
-    dtype = np.result_type(*(_example(kind, value) for kind, value in zip(kinds[1:], (x, y), strict=True)))
+    dtype = promoted(kinds[1:], (x, y))
     operands = tuple(_of(value, kind) for value, kind in zip(operands, (_TRUTH, dtype, dtype), strict=True))
     return put_off(result_of(context, operation("where", (_TRUTH, dtype, dtype), dtype), operands, shape))
 
 
-def _example(kind: Any, value: Any) -> Any:
-    return value if isinstance(kind, type) else kind  # Python's numbers adapt to the others' dtype
+def promoted(kinds: Any, values: tuple[Any, ...]) -> np.dtype[Any]:
+    """The dtype that NumPy gives operands with kinds as of `taken`. Raises `NumberRangeError`."""
+    try:  # Python's numbers adapt to the others' dtype
+        return np.result_type(*(x if isinstance(kind, type) else kind for kind, x in zip(kinds, values, strict=True)))
+    except OverflowError as error:
+        raise NumberRangeError(f"no dtype holds these operands: {error}") from error
 
 
 def _of(value: Any, dtype: np.dtype[Any]) -> Any:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import DTypeError, NumberRangeError
+from portagpu.errors import DTypeError
 from portagpu.expressions.apply import apply, apply_into, taken
 from portagpu.expressions.powers import power
-from portagpu.expressions.writing import part
+from portagpu.expressions.writing import part, promoted
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.xp.conversion import array_of, context_of_any
 
@@ -82,21 +82,12 @@ def bounded(x: Any, low: Any, high: Any, *, strict: bool = False) -> DeviceNDArr
         high = None if type(high) is int and high >= limits.max else high
     found = array
     if low is not None and high is not None:  # two steps would promote twice
-        found = array.astype(_common(array, low, high), copy=False)
+        found = array.astype(promoted(taken((array, low, high))[1], (array, low, high)), copy=False)
     if low is not None:
         found = apply(np.maximum, found, low if strict else _bound(low, found.dtype))
     if high is not None:
         found = apply(np.minimum, found, high if strict else _bound(high, found.dtype))
     return array.copy() if low is None and high is None else found
-
-
-def _common(*values: Any) -> np.dtype[Any]:
-    """The dtype that NumPy gives a function of arrays and numbers."""
-    kinds = taken(values)[1]
-    try:
-        return np.result_type(*(x if isinstance(kind, type) else kind for kind, x in zip(kinds, values, strict=True)))
-    except OverflowError as error:
-        raise NumberRangeError(f"numpy.clip: {error}") from error
 
 
 def _bound(value: Any, dtype: np.dtype[Any]) -> Any:

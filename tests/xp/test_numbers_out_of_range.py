@@ -103,6 +103,7 @@ def test_computed_with(device, dtype):
         lambda: xp.zeros(3, dtype=xp.int8) + 128,
         lambda: np.where(xp.zeros(3, dtype=xp.uint8), xp.zeros(3, dtype=xp.uint8), 300),
         lambda: xp.where(xp.zeros(3, dtype=xp.uint8), -1, xp.zeros(3, dtype=xp.uint8)),
+        lambda: np.where(xp.zeros(3, dtype=xp.bool), xp.zeros(3, dtype=xp.bool), 2**63),
     ],
 )
 def test_created(device, make):

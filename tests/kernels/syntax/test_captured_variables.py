@@ -61,7 +61,7 @@ _CALLS = {
 
 
 def _run(body: str) -> tuple[list[float], list[float]]:
-    """What a kernel of these statements writes, and what Python does."""
+    """Results of a kernel of these statements, and those of Python."""
     text = f"{_HELPERS}\n@cuda.jit\ndef kernel(x, out):\n{textwrap.indent(body, '    ')}\n"
     here: dict[str, object] = {"cuda": cuda, "np": np}
     exec(text, here)
