@@ -223,10 +223,11 @@ def agreed_row(best, place, thread, group, found, threads: cuda.constexpr):
 @cuda.jit(device=True)
 def _pivot_row(s, at, j, m, thread, group, found, plan: cuda.constexpr):
     """The row of the largest magnitude from row j on of the column that begins at ``at``; for all threads."""
+    diagonal = s[at + j]  # before the barriers of `agreed_row`: after them, threads exchange rows
     best, place = _largest_of_thread(s, at, j, m, thread, plan)
     if plan.threads * plan.matrices > 1:
         place = agreed_row(best, place, thread, group, found, plan.threads)
-    return place if s[at + j] == s[at + j] else j  # see `pivot_size`
+    return place if diagonal == diagonal else j  # see `pivot_size`
 
 
 @cuda.jit(device=True)
