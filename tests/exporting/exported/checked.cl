@@ -32,7 +32,7 @@ __kernel void checked_(
         if (!((long)t1 >= -(long)x_n0 && t1 < x_n0)) {
             if (pg_atomic_claim_fault_long_global(pg_fault, 1) != 0) {
                 pg_fault[7] = (long)t1;
-                pg_fault[8] = (long)((long)x_n0 | (long)((ulong)get_local_id(0) >> 17));
+                pg_fault[8] = (long)((long)x_n0 | (long)((uint)get_local_id(0) >> 17));
             }
             return;
         }
@@ -46,7 +46,7 @@ __kernel void checked_(
         if (!((long)t2 >= -(long)x_n0 && t2 < x_n0)) {
             if (pg_atomic_claim_fault_long_global(pg_fault, 3) != 0) {
                 pg_fault[7] = (long)t2;
-                pg_fault[8] = (long)((long)x_n0 | (long)((ulong)get_local_id(0) >> 19));
+                pg_fault[8] = (long)((long)x_n0 | (long)((uint)get_local_id(0) >> 19));
             }
             return;
         }

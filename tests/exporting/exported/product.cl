@@ -44,7 +44,7 @@ __kernel void product_(
         // 28: for k in range(8):
         for (int k = 0; k < 8; k += 1) {
             // 29: if first + k < b.shape[0] and j < b.shape[1]:
-            if ((int)(0 | (int)((ulong)get_local_id(0) >> 16)) < 1) {
+            if ((int)(0 | (int)((uint)get_local_id(0) >> 16)) < 1) {
                 if ((long)first_ + (long)k < (long)b_n0 && j < b_n1) {
                     // 30: total += tile[x, k] * b[first + k, j]
                     total_ = total_ + tile_[x * 8 + k] * b[first_ + k + j * b_n0];

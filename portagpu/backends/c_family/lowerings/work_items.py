@@ -6,7 +6,7 @@ from portagpu.backends.c_family.c_types import c_type
 from portagpu.backends.c_family.precedence import BIT_OR, EQUALITY, POSTFIX, PRIMARY, PRODUCT, SUM, UNARY
 from portagpu.backends.c_family.registry import SHARED, Lowered, Printing
 from portagpu.device.capabilities import DeviceType
-from portagpu.dtypes import INT32, UINT64
+from portagpu.dtypes import INT32, UINT32, UINT64
 from portagpu.ir.nodes import Constant, Operation
 from portagpu.ir.types import BOOLEAN, WARP, Scalar
 
@@ -54,12 +54,14 @@ def _varying(printer: Printing, expr: Operation) -> Lowered:
     """A value with bits of the thread's index that are never set.
 
     Others for each: of several values with the same ones, compilers join the values and add the bits behind. And no
-    condition, of which they make branches.
+    condition, of which they make branches. Bits of the lower half are those of the index as uint: Intel's CPU runtime
+    takes an id of 64 bits for its lower half, and is wrong where conversions to int and back follow such shifts.
     """
     value, number = expr.args
     assert isinstance(expr.type, Scalar) and isinstance(number, Constant)
     kind, words = c_type(expr.type), printer.language
-    nothing = f"(({c_type(Scalar(UINT64))}){words.local_id(0)} >> {16 + int(number.value) % 48})"  # blocks are smaller
+    shift = 16 + int(number.value) % 48  # blocks are smaller
+    nothing = f"(({c_type(Scalar(UINT64 if shift >= 32 else UINT32))}){words.local_id(0)} >> {shift})"
     if expr.type == BOOLEAN:
         return f"({printer.text(value, BIT_OR)} | (int){nothing}) != 0", EQUALITY
     if not expr.type.dtype.is_float:
