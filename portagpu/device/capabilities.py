@@ -95,7 +95,7 @@ class Capabilities:
     single_barriers: bool = True  # False: barriers are written twice
     compares_ids: bool = True  # False: threads run what only a negative id, which none has, would run
     diverging_nests: bool = True  # False: loops in loops that threads leave apart must not run in lanes of vectors
-    cuts_subscripts: bool = True  # False: 64-bit subscripts of shared memory are converted to 32 bits, not cast
+    cuts_subscripts: bool = True  # False: ids are hidden from compilers that cut 64-bit numbers made of them wrongly
     keeps_negations: bool = True  # False: in kernels with barriers, no compiler may see that a float is negated
     sees_divergence: bool = True  # False: beside barriers, the driver takes what some threads set for uniform
     blends_values: bool = True  # False: vectorisers take uniform values that some threads' branches assign for uniform

@@ -10,6 +10,9 @@ from portagpu.ir.analysis.memory_order import polled
 from portagpu.ir.analysis.ranges import Ranges
 from portagpu.ir.nodes import (
     Assign,
+    Binary,
+    BinaryOp,
+    Cast,
     Constant,
     Expr,
     For,
@@ -23,8 +26,8 @@ from portagpu.ir.nodes import (
     Var,
     VectorLoad,
 )
-from portagpu.ir.program import Function
-from portagpu.ir.types import Pointer, Space
+from portagpu.ir.program import Function, Program
+from portagpu.ir.types import Pointer, Scalar, Space
 from portagpu.ir.walk import all_expressions, all_statements, blocks, children, expressions
 
 
@@ -75,6 +78,23 @@ def analyse(function: Function) -> Facts:
         polled=polled(function),
         home=_homes(function),
     )
+
+
+def cuts_wide_integers(program: Program) -> bool:
+    """Whether the program converts 64-bit integers to fewer bits, or shifts them down to such."""
+    return any(
+        _is_wide(e.operand) and not _is_wide(e) and e.cuts and isinstance(e.type, Scalar) and e.type.dtype.is_integer
+        if isinstance(e, Cast)
+        else isinstance(e, Binary) and e.op is BinaryOp.SHR and _is_wide(e)
+        for function in (program.kernel, *program.functions)
+        for statement in all_statements(function.body)
+        for top in expressions(statement)
+        for e in all_expressions(top)
+    )
+
+
+def _is_wide(expr: Expr) -> bool:
+    return isinstance(expr.type, Scalar) and expr.type.dtype.is_integer and expr.type.dtype.size == 8
 
 
 # arrays that become scalars ----------------------------------------------------------------------------------------

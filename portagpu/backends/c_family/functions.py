@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portagpu.backends.c_family.analysis import Facts, analyse
+from portagpu.backends.c_family.analysis import Facts, analyse, cuts_wide_integers
 from portagpu.backends.c_family.c_types import storage
 from portagpu.backends.c_family.dialect import Dialect, KernelParts, KernelText
 from portagpu.backends.c_family.emitter import Emitter
@@ -29,6 +29,7 @@ class FunctionPrinter:
         self.helpers = helpers
         self._taken = taken
         self._communicates = communicates(program)
+        self._hides_ids = not helpers.caps.cuts_subscripts and cuts_wide_integers(program)
 
     def device_function(self, function: Function) -> list[Line]:
         """The lines of a device function."""
@@ -94,7 +95,7 @@ class FunctionPrinter:
             | {p.name for p in function.parameters if isinstance(p.type, Pointer)}
         )
         printer = Printer(self.dialect, facts, names, self.helpers, arrays)
-        printer.wide = program.wide_index
+        printer.wide, printer.hides_ids = program.wide_index, self._hides_ids
         printer.fixed = frozenset(fixed)
         return printer, facts
 
@@ -113,14 +114,9 @@ class FunctionPrinter:
 
     def _place(self, printer: Printer, span: Span) -> list[Line]:
         """Variables that hold the block's extents and the thread's place in it."""
-        return [
-            Line(f"    const int {name} = (int){function(axis)};", span)
-            for function, names in (
-                (self.dialect.language.local_size, printer.block_sizes),
-                (self.dialect.language.local_id, printer.thread_ids),
-            )
-            for axis, name in sorted(names.items())
-        ]
+        sizes = {name: f"(int){self.dialect.language.local_size(a)}" for a, name in sorted(printer.block_sizes.items())}
+        ids = {name: printer.thread_id_value(axis) for axis, name in sorted(printer.thread_ids.items())}
+        return [Line(f"    const int {name} = {value};", span) for name, value in {**sizes, **ids}.items()]
 
 
 def _local_declarations(function: Function, printer: Printer, facts: Facts) -> list[Line]:

@@ -84,6 +84,7 @@ class Printer:
         self.arrays = arrays
         self.fixed: frozenset[str] = frozenset()  # names that are declared elsewhere
         self.wide = False  # whether there may be more threads than 32 bits count
+        self.hides_ids = False  # whether the driver must not see that a number is the thread's place
         self.in_subscript = False
         self._in_global_subscript = False
         self.used: set[str] = set()  # names that were printed
@@ -109,15 +110,21 @@ class Printer:
         return self.block_sizes.setdefault(number, self.names(own(f"blockDim.{'xyz'[number]}"), INT))
 
     def thread_id(self, axis: Expr) -> str | None:
-        """The variable that holds the thread's place along an axis, where the driver must see that it is one number.
+        """The variable that holds the thread's place along an axis, where the driver is not to see where it is from.
 
-        One CPU's compiler takes sums of two calls of get_local_id for subscripts of other elements.
+        One CPU's compiler takes sums of two calls of get_local_id for subscripts of other elements, and computes
+        64-bit integers that are made of one in 32 bits.
         """
-        if not self._has_block_memory():
+        if not (self._has_block_memory() or self.hides_ids):
             return None
         assert isinstance(axis, Constant)
         number = int(axis.value)
         return self.thread_ids.setdefault(number, self.names(own(f"threadIdx.{'xyz'[number]}"), INT))
+
+    def thread_id_value(self, axis: int) -> str:
+        """What that variable is set to. Neighbours along axis 0 share vectors: it gets a term that is always 0."""
+        text = f"(int){self.language.local_id(axis)}"
+        return f"{text} + ({self.language.launch_number} == 0u)" if axis == 0 and self.hides_ids else text
 
     def _guarded(self, expr: Compare, text: str, own: int) -> tuple[str, int]:
         """A comparison, with a term that decides nothing where the driver cannot be trusted with the bare one."""

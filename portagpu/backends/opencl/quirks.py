@@ -28,7 +28,7 @@ class Hints:
     ``declares_all``: the driver parses declarations of the whole library before each program.
     ``compiles_for_binaries``: asked for a program's binary, the driver compiles kernels that launches do not use.
     ``diverging_nests``: False where loops in loops that threads run or leave apart are compiled wrongly.
-    ``cuts_subscripts``: False where 64-bit integers that are cut to subscripts of local memory are compiled wrongly.
+    ``cuts_subscripts``: False where 64-bit integers that are made of ids and cut to 32 bits are compiled wrongly.
     ``keeps_negations``: False where threads lose negated floats over barriers.
     ``takes_all_cases``: False where tests for all values that a number can have are compiled wrongly before a barrier.
     ``takes_known_floats``: False where functions of NaN and large floats that the compiler knows go wrong.
@@ -247,9 +247,9 @@ QUIRKS: tuple[Quirk, ...] = (
         match="intel(r) opencl\n",
         field="cuts_subscripts",
         value=False,
-        reason="the CPU runtime 2026.22 mixes up elements of local and private arrays whose subscripts are a 64-bit"
-        " product of an id, cut to 32 bits: after `long v = (long)id * 2` and `s[(int)v] = s[(int)v] + 5`, reading"
-        " `s[(int)v]` gave another thread's element in 63 of 64 threads. Right by convert_int(v), and in 32 bits",
+        reason="the CPU runtime 2026.22 computes 64-bit numbers that are made of ids and cut in 32 bits, and mixes up"
+        " elements of arrays whose subscripts are such: after `long v = (long)id * 2` and"
+        " `s[(int)v] = s[(int)v] + 5`, `s[(int)v]` was another thread's element in 63 of 64 threads. Right by convert_int(v), and in 32 bits",
     ),
     Quirk(
         match="intel(r) opencl\n",

@@ -54,7 +54,7 @@ def _varying(printer: Printing, expr: Operation) -> Lowered:
     """A value with bits of the thread's index that are never set.
 
     Others for each: of several values with the same ones, compilers join the values and add the bits behind. And no
-    condition, of which they make branches. Bits of the lower half are those of the index as uint: Intel's CPU runtime
+    condition, of which they make branches. Bits of the lower half are those of the index as uint: one CPU's compiler
     takes an id of 64 bits for its lower half, and is wrong where conversions to int and back follow such shifts.
     """
     value, number = expr.args
