@@ -10,8 +10,9 @@ from portagpu.dialect.reference.entry import ReferenceEntry
 
 # what a parameter takes, the first that fits; arrays and vectors of kernels have no type that checkers know well
 _TAKES = {
-    r"constant int or tuple": "_Shape",
+    r"constant int or tuple|extents": "_Shape",
     r"NumPy, scalar, vector or record type": "_Kind",
+    r"type of the elements": "_Kind | None",
     r"bytes, .*|bits of ranks": "SupportsIndex | None",
     r"any|four 8-bit integers|of the array's elements|(number or )?vector.*|descriptor.*": "Any",
     r"range of constants, or tuple": "Iterable[_T]",

@@ -95,5 +95,8 @@ class Allocator(Protocol):
     def stop_holding(self) -> None:
         """From now on what comes back to the pool goes to the driver."""
 
+    def keep_apart(self, on: bool) -> None:
+        """Whether freed memory of `allocate_apart` stays allocated, where the driver may wait when it takes it back."""
+
     def free_held(self) -> None:
         """Give what is kept to the driver."""

@@ -489,6 +489,18 @@ laneid: int
 warpsize: int
 """Threads of a warp: 32, also where the device has none, or others."""
 
+def carray(pointer: _Array, shape: _Shape, dtype: _Kind | None = None) -> NDArray[Any]:
+    """The memory of a `types.CPointer` as an array of this shape, in C order.
+
+    Errors: KernelTypeError: it is no pointer, or its elements have another dtype.
+    """
+
+def farray(pointer: _Array, shape: _Shape, dtype: _Kind | None = None) -> NDArray[Any]:
+    """As `carray`, in Fortran order.
+
+    Errors: KernelTypeError: it is no pointer, or its elements have another dtype.
+    """
+
 def syncthreads() -> None:
     """Wait for all threads of the block; they then see each other's writes."""
 
@@ -1156,6 +1168,7 @@ __all__ = [
     "byte",
     "c8",
     "c16",
+    "carray",
     "cbrt",
     "cg",
     "char",
@@ -1201,6 +1214,7 @@ __all__ = [
     "f2",
     "f4",
     "f8",
+    "farray",
     "fence_mbarrier_init",
     "fence_proxy_async",
     "ffs",

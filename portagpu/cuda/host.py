@@ -80,8 +80,9 @@ def is_cuda_array(obj: Any) -> bool:
 
 @contextmanager
 def defer_cleanup() -> Iterator[None]:
-    """Kept for programs of CUDA-Python: memory is given back without waiting, so there is nothing to defer."""
-    yield
+    """A block in which the driver gets no memory of the current context back, since some wait for queues then."""
+    with current_context().deallocations.deferred():
+        yield
 
 
 __all__ = [

@@ -159,6 +159,15 @@ class Specialisations(KernelDefinition):
             for n, a in zip(self.source.parameters, args, strict=True)
         )
 
+    def recompile(self) -> None:
+        """Compile the kernel anew at its next launch: with the present values of globals and closure variables.
+
+        Code that is kept on disk is of no concern: it is found by these values.
+        """
+        with self._lock:
+            self._overloads, self._counting, self._grids = {}, {}, set()
+            self.source.refresh()
+
     def drop(self, key: Any, compiled: CompiledKernel) -> None:
         """Forget one specialisation, for which there is no more room: the next launch of it makes it anew."""
         for overloads in (self._overloads, self._counting):

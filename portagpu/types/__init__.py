@@ -142,9 +142,24 @@ class NestedArray(Type):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Record(Type, record_layout.NamedRecord):
-    """A record type, made by `from_dtype`; ``rec[:]`` is an array of records."""
+    """A record type, made by `from_dtype`; ``rec[:]`` is an array of records.
+
+    Types of packed and aligned dtypes differ, as in CUDA-Python. Kernels take records of either, since NumPy's dtypes
+    are equal where their fields are at the same places.
+    """
 
     layout: record_layout.Record
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Record) and (self.layout, self.aligned) == (other.layout, other.aligned)
+
+    def __hash__(self) -> int:
+        return hash((self.layout, self.aligned))
+
+    @property
+    def aligned(self) -> bool:
+        """Whether the dtype was made with ``align=True``."""
+        return self.dtype.isalignedstruct
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -79,9 +79,13 @@ class NamedRecord:
     layout: Record
 
 
-@lru_cache(maxsize=512)
 def record_of(dtype: np.dtype[Any]) -> Record | None:
     """The record type of a structured dtype, or of a text, which is one without fields; None for any other dtype."""
+    return _record_of(dtype, dtype.isalignedstruct)  # NumPy's dtypes are equal whether or not they are aligned
+
+
+@lru_cache(maxsize=512)
+def _record_of(dtype: np.dtype[Any], aligned: bool) -> Record | None:
     return Record(dtype) if dtype.names or (dtype.kind in "SU" and dtype.itemsize) else None
 
 

@@ -166,6 +166,9 @@ class Pool:
 
     allocate_apart = allocate
 
+    def keep_apart(self, on):
+        pass
+
     def stop_holding(self):
         pass
 

@@ -45,6 +45,52 @@ def test_pointers_are_addresses_of_device_arrays(device):
         _count_up[1, 8](dead, 1)
 
 
+@cuda.jit(types.void(types.CPointer(types.float32), types.CPointer(types.float32), types.int64))
+def _copy_rows(p, q, n):
+    x = cuda.carray(p, (n, 3), np.float32)
+    y = cuda.farray(q, (n, 3))
+    i = cuda.grid(1)
+    if i < n:
+        for j in range(3):
+            y[i, j] = x[i, j] + cuda.carray(p, n)[i]
+
+
+def test_arrays_at_pointers(device):
+    x = np.arange(20, dtype=np.float32)
+    rows, columns = cuda.to_device(x), cuda.to_device(np.zeros(20, np.float32))
+    _copy_rows[1, 8](rows.gpu_data.device_pointer, int(columns[4:].gpu_data.device_pointer), 4)
+    expected = np.zeros(20, np.float32)
+    expected[4:16] = (x[:12].reshape(4, 3) + x[:4, None]).ravel("F")
+    np.testing.assert_array_equal(columns.copy_to_host(), expected)
+
+
+def test_pointers_of_other_elements(device):
+    def of_other_elements(p):
+        cuda.carray(p, 2, np.int32)[0] = 1
+
+    def of_no_pointer(p):
+        cuda.carray(p[0], 2)[0] = 1
+
+    for function, text in ((of_other_elements, "mismatching dtype"), (of_no_pointer, "carray needs a pointer")):
+        with pytest.raises(errors.KernelTypeError, match=text):
+            cuda.jit(types.void(types.CPointer(types.float32)))(function)
+
+
+def test_memory_of_arrays(device):
+    x = cuda.to_device(np.arange(6, dtype=np.int32))
+    memory = x[2:].gpu_data
+    assert memory == x[2:4].gpu_data != x.gpu_data
+    assert hash(memory) == hash(x[2:4].gpu_data)
+    assert memory.device_pointer == memory.device_ctypes_pointer.value == _address(x) + 8
+    assert memory.size == x.gpu_data.size - 8
+    assert memory.buffer is x.buffer
+    assert "bytes on" in repr(memory)
+    again = cuda.devicearray.from_array_like(np.zeros(3, np.uint32), gpu_data=memory)
+    again[0] = 9
+    assert x.copy_to_host().tolist() == [0, 1, 9, 3, 4, 5]
+    assert x[:0].gpu_data.device_pointer_value is None
+
+
 def test_types_of_pointers():
     assert types.CPointer("float32") == types.CPointer(types.float32)
     assert types.as_signature("void(CPointer(float32), int32)").args[0] == types.CPointer(types.float32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from dataclasses import replace
 
@@ -101,3 +102,32 @@ def test_the_setting():
     for wrong in ("-1", "many", "1.5"):
         with pytest.raises(errors.SettingsError, match="PORTAGPU_SPECIALISATIONS"):
             Settings.from_environment({"PORTAGPU_SPECIALISATIONS": wrong})
+
+
+FACTOR = 2
+
+
+@pytest.mark.parametrize("cache", [False, True])
+def test_a_kernel_is_compiled_anew(device, monkeypatch, cache):
+    addend = 3
+
+    @cuda.jit(device=True)
+    def scaled(x):
+        return x * FACTOR
+
+    @cuda.jit(cache=cache)
+    def kernel(x):
+        x[0] = scaled(x[0]) + addend
+
+    def run():
+        x = cuda.to_device(np.full(1, 10))
+        kernel[1, 1](x)
+        return int(x.copy_to_host()[0])
+
+    assert [run(), run()] == [23, 23]
+    addend = 4
+    monkeypatch.setattr(sys.modules[__name__], "FACTOR", 5)
+    assert [run(), run()] == [23, 23]  # as it was when it was compiled
+    kernel.recompile()
+    assert [run(), run()] == [54, 54]
+    assert len(kernel.signatures) == 1

@@ -36,7 +36,7 @@ def two_kinds(x):
 
 @cuda.jit(device=True)
 def recursive(x):
-    return recursive(x - 1)
+    return recursive(x - 1) if x > 0 else x
 
 
 @cuda.jit(device=True)

@@ -26,6 +26,7 @@ def _arrays(*names: str) -> tuple[tuple[str, ArgumentType], ...]:
 _KINDS: dict[str, str | tuple[tuple[str, ArgumentType], ...]] = {
     "1, 2 or 3": "1",
     "constant int or tuple": "16",
+    "extents": "16",
     "NumPy, scalar, vector or record type": "np.float32",
     "captured NumPy array": "TABLE",
     "int, or tuple of ints": "0",
@@ -47,7 +48,12 @@ _KINDS: dict[str, str | tuple[tuple[str, ArgumentType], ...]] = {
     "32- or 64-bit integers or floats": _arrays("int32", "int64", "float32", "float64"),
 }
 _CONVERTED = "number, converted to "
-_DEFAULTS = {"bool": "True", "int": "0xFFFFFFFF", "bytes, a constant power of two up to 1024": "256"}
+_DEFAULTS = {
+    "type of the elements": "np.float32",
+    "bool": "True",
+    "int": "0xFFFFFFFF",
+    "bytes, a constant power of two up to 1024": "256",
+}
 
 
 @dataclass(frozen=True, slots=True)

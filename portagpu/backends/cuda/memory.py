@@ -131,6 +131,9 @@ class Heap:
     def stop_holding(self) -> None:
         """Nothing: the heap knows the queues, and waits for all."""
 
+    def keep_apart(self, on: bool) -> None:
+        """Nothing: giving a block back waits for nothing."""
+
     def free_held(self) -> None:
         """Give what is kept to the driver, once no stream has work."""
         self._settle()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 from typing import Any
 
@@ -16,21 +17,37 @@ _BYTE = np.dtype(np.uint8)
 _LEAST = 16  # bytes: drivers refuse buffers of none
 
 
+class Apart:
+    """Buffers that are no part of the pool: bytes of those in use, and those that nobody uses any more."""
+
+    def __init__(self) -> None:
+        self.sizes: dict[int, int] = {}
+        self.freed: list[Allocation] = []
+        self.keeps = False  # whether the driver gets buffers back later
+
+    def release_freed(self) -> None:
+        """Give the buffers that nobody uses to the driver."""
+        while self.freed:
+            with contextlib.suppress(IndexError):  # another thread was faster
+                self.freed.pop().release()
+
+
 class Allocation(cl.Buffer):
     """A buffer that counts as allocated until it is released."""
 
-    def __init__(self, context: cl.Context, nbytes: int, sizes: dict[int, int]) -> None:
-        self._sizes = sizes  # first: __del__ runs even where the driver has no memory
+    def __init__(self, context: cl.Context, nbytes: int, apart: Apart) -> None:
+        self._apart = apart  # first: __del__ runs even where the driver has no memory
         super().__init__(context, cl.mem_flags.READ_WRITE, nbytes)
-        sizes[id(self)] = nbytes
+        apart.sizes[id(self)] = nbytes
 
     def release(self) -> None:
         """Give the memory back."""
-        self._sizes.pop(id(self), None)
+        self._apart.sizes.pop(id(self), None)
         super().release()
 
     def __del__(self) -> None:
-        self._sizes.pop(id(self), None)
+        if self._apart.sizes.pop(id(self), None) is not None and self._apart.keeps:
+            self._apart.freed.append(self)  # alive again, until it is released
 
 
 class Pool:
@@ -38,20 +55,30 @@ class Pool:
 
     def __init__(self, context: cl.Context, queue: cl.CommandQueue) -> None:
         self._context = context
-        self._sizes: dict[int, int] = {}
+        self._apart = Apart()
         self._pool: Any = pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(queue))
         self.stop_holding = self._pool.stop_holding
-        self.free_held = self._pool.free_held
+
+    def free_held(self) -> None:
+        """Give the blocks that are kept to the driver."""
+        self._pool.free_held()
+        self._apart.release_freed()
+
+    def keep_apart(self, on: bool) -> None:
+        """Whether freed buffers beside the pool stay allocated: some drivers wait for queues to release one."""
+        self._apart.keeps = on
+        if not on:
+            self._apart.release_freed()
 
     @property
     def held_blocks(self) -> int:
-        """Blocks that are kept for later arrays."""
-        return int(self._pool.held_blocks)
+        """Blocks that are kept: for later arrays, or for a time at which the driver gets them."""
+        return int(self._pool.held_blocks) + len(self._apart.freed)
 
     @property
     def used_bytes(self) -> int:
         """Bytes of what is in use."""
-        return int(self._pool.active_bytes) + sum(list(self._sizes.values()))
+        return int(self._pool.active_bytes) + sum(list(self._apart.sizes.values()))
 
     def allocate(self, nbytes: int) -> Any:
         """A buffer that goes back to the pool."""
@@ -59,7 +86,14 @@ class Pool:
 
     def allocate_apart(self, nbytes: int) -> Any:
         """A buffer that goes back to the driver."""
-        return Allocation(self._context, max(nbytes, _LEAST), self._sizes)
+        size = max(nbytes, _LEAST)
+        try:
+            return Allocation(self._context, size, self._apart)
+        except cl.MemoryError:
+            if not self._apart.freed:
+                raise
+        self._apart.release_freed()
+        return Allocation(self._context, size, self._apart)
 
 
 def over_host(context: cl.Context, low: int, high: int, *, written: bool) -> cl.Buffer:

@@ -128,6 +128,9 @@ class Pool:
         self._holds = False
         self.free_held()
 
+    def keep_apart(self, on: bool) -> None:
+        """Nothing: what is put aside waits for nothing."""
+
     def free_held(self) -> None:
         """Give what is kept to the library."""
         held, self._held = self._held, {}

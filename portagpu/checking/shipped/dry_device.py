@@ -68,6 +68,9 @@ class _Pool:
 
     free_held = stop_holding
 
+    def keep_apart(self, on: bool) -> None:
+        """Nothing is held."""
+
 
 class _Kernel:
     """A kernel of a program, whose arguments nobody reads."""

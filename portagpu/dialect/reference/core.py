@@ -21,6 +21,8 @@ _SHAPE = "shape: constant int or tuple"
 _DTYPE = "dtype: NumPy, scalar, vector or record type"
 _ALIGNMENT = "alignment: bytes, a constant power of two up to 1024 = None"
 _SHAPE_ERRORS = "NeedsConstantError: the shape is not known at compile time. KernelTypeError: the dtype is none."
+_POINTER = "pointer: numbers side by side; shape: extents; dtype: type of the elements = None"
+_OTHER = "KernelTypeError: it is no pointer, or its elements have another dtype."
 _CELLS = "array: 32- or 64-bit integers or floats"
 _BITS = "array: 32- or 64-bit integers"
 _PLACE = "index: int, or tuple of ints"
@@ -75,6 +77,10 @@ SECTIONS: dict[str, dict[str, ReferenceEntry]] = {
             "The array in constant memory, as it is when the kernel is compiled.",
             "KernelValueError: the array is not a global or closure variable.",
         ),
+        "carray": call(
+            _POINTER, "an array", "The memory of a `types.CPointer` as an array of this shape, in C order.", _OTHER
+        ),
+        "farray": call(_POINTER, "an array", "As `carray`, in Fortran order.", _OTHER),
     },
     "Barriers and fences": {
         "syncthreads": call("", "None", "Wait for all threads of the block; they then see each other's writes."),

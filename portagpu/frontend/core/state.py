@@ -181,6 +181,7 @@ class FunctionState:
         self.name_hint = "array"  # of a local or shared array: the name it is assigned to
         self.returns: list[tuple[Value, Span]] = []
         self.return_types: Any = None  # leaf types once known
+        self.unset_name: ast.Name | None = None  # a read of a variable that no path to it sets
         self.last_bound: dict[str, Value] = {}  # what each name was last bound to, in the order of the text
         self.effect = False
         self.lends = False  # whether it returns a local array of its own

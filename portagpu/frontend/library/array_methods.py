@@ -20,7 +20,7 @@ from portagpu.frontend.arrays.indexing import to_index
 from portagpu.frontend.arrays.subscripts import get_item, set_item
 from portagpu.frontend.core.convert import constant, convert, describe, number_type
 from portagpu.frontend.core.operators import ring
-from portagpu.frontend.core.registry import METHODS, Call, handles
+from portagpu.frontend.core.registry import METHODS, Call, handles, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, MethodValue, TupleValue, Value
 from portagpu.frontend.intrinsics.memory import local_memory
@@ -193,6 +193,30 @@ def _unless(ctx: FunctionState, condition: Expr | None, usual: Expr, otherwise: 
     if condition is None:
         return usual
     return Select(condition, otherwise, usual, ctx.program.index_type, span=ctx.span)
+
+
+@intrinsic("carray", "farray")
+def _array_at_pointer(ctx: FunctionState, site: Call) -> Value:
+    """The memory at a pointer under a shape of its own: nothing knows how long it is, as in C."""
+    name = site.target.name
+    memory, wanted, given = site.bind(ctx, name, "pointer", "shape", dtype=Const(None))
+    if not isinstance(memory, ArrayValue) or memory.ndim != 1 or memory.layout is not Layout.C or memory.align:
+        ctx.fail(
+            f"{name} needs a pointer, not {describe(ctx, memory)}",
+            hint="declare the parameter as types.CPointer(types.float32) in the kernel's signature",
+        )
+    if not (isinstance(given, Const) and given.value is None):
+        dtype = dtypes.parse(given.value) if isinstance(given, Const) else None
+        if dtype is None or Scalar(dtype) != memory.element:
+            ctx.fail(
+                f"mismatching dtype {describe(ctx, given)} for a pointer to {memory.element}",
+                hint=f"leave the dtype out; {name}(pointer, shape).view(dtype) reads the memory as another",
+            )
+    items = (wanted,) if number_type(ctx, wanted) is not None else tuple_items(ctx, wanted)
+    shape = tuple(to_index(ctx, convert(ctx, item, integer_result(ctx, item))) for item in items)
+    if name == "carray":
+        return _contiguous(ctx, memory, shape, memory.element)
+    return transpose(_contiguous(ctx, memory, shape[::-1], memory.element))
 
 
 @_method("transpose")

@@ -88,12 +88,12 @@ def _emit(ctx: FunctionState, pieces: list[Piece]) -> None:
 
 
 def _conversion(value: Expr) -> str:
-    """How a format says a number, for lists that are printed as a format."""
+    """How a format of CUDA's says a number, for lists that are printed as a format."""
     assert isinstance(value.type, Scalar)
     dtype = value.type.dtype
     if dtype is BOOL:
         return "%s"
-    return "%f" if dtype.is_float else "%lu" if dtype.kind is Kind.UINT else "%ld"
+    return "%f" if dtype.is_float else "%llu" if dtype.kind is Kind.UINT else "%lld"
 
 
 def _item(ctx: FunctionState, value: Value) -> list[Piece]:

@@ -14,6 +14,9 @@ from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, Value
 from portagpu.frontend.operations.environment import tuple_items
 from portagpu.ir.types import Scalar
 
+ENDLESS = "in numba-cuda: cannot type infer runaway recursion"
+GROWING = "in numba-cuda: Return type of recursive function does not converge"
+
 
 def no_implementation(ctx: FunctionState, name: str, arguments: Mapping[str, Value]) -> str:
     """Of a function of ``cuda`` that takes no such arguments, given by keyword."""

@@ -95,6 +95,10 @@ class FunctionSource:
         dedented = text[self.indent :]
         return self.indent + len(dedented.encode()[:utf8].decode(errors="ignore"))
 
+    def refresh(self) -> None:
+        """Read the variables of outer functions again."""
+        self.closure.update(_closure_now(self.function))
+
     def lookup(self, name: str) -> tuple[bool, Any]:
         """Resolve a name that is not a local: closure, globals, builtins. Returns (found, value)."""
         if name in self.closure:
@@ -106,6 +110,11 @@ class FunctionSource:
                 self.closure[name] = cell.cell_contents
                 return True, self.closure[name]
         return global_value(self.function, name)
+
+
+def _closure_now(function: Callable[..., Any]) -> dict[str, Any]:
+    cells = function.__closure__ or ()
+    return {n: c.cell_contents for n, c in zip(function.__code__.co_freevars, cells, strict=True) if _filled(c)}
 
 
 def global_value(function: Callable[..., Any], name: str) -> tuple[bool, Any]:
@@ -165,7 +174,6 @@ def capture(function: Callable[..., Any], source: str | None = None) -> Function
 def _captured(
     function: FunctionType, tree: ast.FunctionDef, *, first: int, indent: int, lines: tuple[str, ...]
 ) -> FunctionSource:
-    cells = function.__closure__ or ()
     captured = FunctionSource(
         function=function,
         tree=tree,
@@ -174,7 +182,7 @@ def _captured(
         indent=indent,
         lines=lines,
         constexpr=_constexpr_parameters(function, tree),
-        closure={n: c.cell_contents for n, c in zip(function.__code__.co_freevars, cells, strict=True) if _filled(c)},
+        closure=_closure_now(function),
     )
     check_parameters(captured)
     return captured

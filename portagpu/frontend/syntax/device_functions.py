@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 from portagpu.constants import constant_key
 from portagpu.dtypes import FLOAT64
@@ -39,6 +40,7 @@ from portagpu.frontend.operations.calls import bind_parameters
 from portagpu.frontend.operations.signatures import fit
 from portagpu.frontend.source.callables import DeviceCallable
 from portagpu.frontend.source.capture import FunctionSource
+from portagpu.frontend.source.recursion import is_endless, is_nested
 from portagpu.frontend.syntax import statements
 from portagpu.frontend.syntax.local_functions import check_result, with_captured
 from portagpu.frontend.syntax.unset_variables import with_checks
@@ -76,7 +78,7 @@ def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call)
         lowered = replace(source, constexpr=source.constexpr | bound)
         call_site = CallSite(ctx, dict(zip(source.parameters, arguments, strict=True)), bound)
         try:
-            result = _call(callee, lowered, call_site)
+            result = _call(callee, lowered, call_site, site.node)
             check_result(ctx, callee.__name__, result)
         except BindParameter as request:
             if request.site is not call_site:
@@ -89,7 +91,7 @@ def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call)
         return result
 
 
-def _call(callee: DeviceCallable, source: FunctionSource, site: CallSite) -> Value:
+def _call(callee: DeviceCallable, source: FunctionSource, site: CallSite, node: ast.Call) -> Value:
     ctx, arguments = site.caller, list(site.arguments.values())
     name = callee.__name__
     for parameter, value in zip(source.parameters, arguments, strict=True):
@@ -108,7 +110,7 @@ def _call(callee: DeviceCallable, source: FunctionSource, site: CallSite) -> Val
     )
     program = ctx.program
     if key in program.in_progress:
-        ctx.fail(f"`{name}` calls itself", kind=UnsupportedSyntaxError, hint="kernels have no recursion; use a loop")
+        _refuse_recursion(ctx, name, source, node)
     if sum(other[0] is callee.identity for other in program.in_progress) >= _MAX_VARIANTS:
         ctx.fail(
             f"`{name}` calls itself, {_MAX_VARIANTS} times so far, with other types or constants each time",
@@ -130,6 +132,24 @@ def _call(callee: DeviceCallable, source: FunctionSource, site: CallSite) -> Val
             program.in_progress.pop()
         program.functions[key] = found
     return _emit_call(ctx, found, source, arguments)
+
+
+def _refuse_recursion(ctx: FunctionState, name: str, source: FunctionSource, node: ast.Call) -> NoReturn:
+    """Raise for a function that calls itself: a mistake where no device could run it, else what kernels do not have."""
+    itself = ctx.source.tree is source.tree
+    if itself and is_endless(source.tree, node):
+        ctx.fail(
+            f"`{name}` calls itself on every path, without an end",
+            hint="use a loop: kernels have no recursion",
+            notes=(original_words.ENDLESS,),
+        )
+    if itself and is_nested(source.tree, node):
+        ctx.fail(
+            f"`{name}` calls itself and returns the result in a tuple, which has no type: it would contain itself",
+            hint="fill an array in a loop",
+            notes=(original_words.GROWING,),
+        )
+    ctx.fail(f"`{name}` calls itself", kind=UnsupportedSyntaxError, hint="kernels have no recursion; use a loop")
 
 
 def _is_bound(source: FunctionSource, parameter: str, value: Value, py_float: Scalar) -> bool:

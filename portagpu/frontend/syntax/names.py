@@ -11,6 +11,7 @@ from portagpu.errors import KernelNameError, UnsetVariableError
 from portagpu.frontend.arrays.attributes import array_attribute, is_array_attribute, vector_lane
 from portagpu.frontend.arrays.records import get_field
 from portagpu.frontend.core.convert import as_number, describe, number_type
+from portagpu.frontend.core.name_index import assigned_names
 from portagpu.frontend.core.registry import NUMBER_METHODS
 from portagpu.frontend.core.requests import ask_for_value_before
 from portagpu.frontend.core.state import FunctionState
@@ -38,6 +39,8 @@ def name_value(ctx: FunctionState, node: ast.Name) -> Value:
         )
         assert isinstance(error, UnsetVariableError)
         error.name = node.id
+        if not any(node.id in assigned_names([loop.node]) for loop in ctx.open_loops):
+            ctx.unset_name = node
         raise error
     found, value = ctx.source.lookup(node.id)
     if not found:

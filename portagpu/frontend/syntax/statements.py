@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from portagpu.errors import UnsupportedSyntaxError
+from portagpu.errors import UnsetVariableError, UnsupportedSyntaxError
 from portagpu.frontend.core.convert import as_element, convert, describe, leaf_type, truth, unify
 from portagpu.frontend.core.optional import adapt, widen
 from portagpu.frontend.core.slots import merge, same_value
@@ -27,6 +27,7 @@ from portagpu.frontend.syntax.assignment import lower_annotated, lower_assign, l
 from portagpu.frontend.syntax.expressions import lower, lower_call
 from portagpu.frontend.syntax.local_functions import define, with_captured
 from portagpu.frontend.syntax.raising import lower_assert, lower_raise
+from portagpu.frontend.syntax.unset_variables import ends_at_unset
 from portagpu.ir.names import own
 from portagpu.ir.nodes import Evaluate, Expr, If, Return, Stmt, Var
 from portagpu.ir.types import Element, Pointer, Scalar, Space, Vector
@@ -115,13 +116,27 @@ def _if(ctx: FunctionState, node: ast.If) -> None:
     for body in (node.body, node.orelse):
         ctx.env, ctx.reachable = dict(before), True
         with ctx.nested() as block:
-            lower_body(ctx, body)
+            _lower_branch(ctx, body)
         branches.append((block, ctx.env, ctx.reachable))
     merge(ctx, branches)
     (then, _, _), (orelse, _, _) = branches
     reachable, ctx.reachable = ctx.reachable, True
     ctx.emit(If(test, tuple(then), tuple(orelse), span=ctx.source.span(node.test)))
     ctx.reachable = reachable
+
+
+def _lower_branch(ctx: FunctionState, body: list[ast.stmt]) -> None:
+    """Lower the statements of a branch that some threads may take; it ends where a variable certainly has no value."""
+    for node in body:
+        if not ctx.reachable:
+            return
+        span = ctx.span
+        try:
+            lower_statement(ctx, node)
+        except UnsetVariableError:
+            if not ends_at_unset(ctx, node):
+                raise
+            ctx.span = span
 
 
 # leaving --------------------------------------------------------------------------------------------------------------

@@ -1,14 +1,17 @@
 """Checks of variables that may have no value: an exception under ``debug=True``, else a warning.
 
-Under ``debug=True`` each of them has a flag beside it, which says whether it has a value.
+Under ``debug=True`` each of them has a flag beside it, which says whether it has a value. A read that no path to it
+sets needs no flag: threads that come there end, as they do at ``raise``.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 from dataclasses import replace
 
-from portagpu.frontend.core.exceptions import Raise, check
+from portagpu.frontend.core.exceptions import Raise, check, raise_now
+from portagpu.frontend.core.name_index import is_loop_local
 from portagpu.frontend.core.state import FunctionState
 from portagpu.ir.analysis.definite_assignment import Read, copied, root, unset_reads
 from portagpu.ir.names import own
@@ -35,6 +38,41 @@ def with_checks(ctx: FunctionState, body: Iterable[Stmt]) -> tuple[Stmt, ...]:
                 ctx.program.remarks.setdefault((name, read.statement.span.line), Remark(text, read.statement.span))
         return statements
     return _Checks(ctx, found, given).function(statements)
+
+
+def ends_at_unset(ctx: FunctionState, statement: ast.stmt) -> bool:
+    """After an `UnsetVariableError` in a statement under a run-time condition: end the threads that come there.
+
+    False where the read is not certain to be the statement's first fault: in a loop, or in a part of an expression that
+    is not always evaluated.
+    """
+    read, ctx.unset_name = ctx.unset_name, None
+    if read is None or is_loop_local(ctx, read.id) or not _evaluates(statement, read):
+        return False
+    saved = ctx.span
+    ctx.span = span = ctx.source.span(read)
+    if not ctx.program.debug:
+        text = f"`{read.id}` has no value on any path that leads here, where threads end: {_HINT}"
+        ctx.program.remarks.setdefault((read.id, span.line), Remark(text, span))
+    raise_now(ctx, Raise(kind=UnboundLocalError, args=(_message(read.id),)))
+    ctx.span = saved
+    return True
+
+
+_NOT_ALWAYS = (ast.For, ast.While, ast.IfExp, ast.BoolOp, ast.Compare, ast.Lambda, ast.FunctionDef, ast.comprehension)
+
+
+def _evaluates(node: ast.AST, read: ast.Name) -> bool:
+    """Whether what contains a read always evaluates it."""
+    if isinstance(node, ast.Name) and (node.lineno, node.col_offset) == (read.lineno, read.col_offset):
+        return True  # the same text: `x += 1` is lowered as a read beside a store
+    if isinstance(node, _NOT_ALWAYS) and not (isinstance(node, ast.Compare) and len(node.ops) == 1):
+        return False
+    return any(_evaluates(child, read) for child in ast.iter_child_nodes(node))
+
+
+def _message(name: str) -> str:
+    return f"cannot access local variable '{name}' where it is not associated with a value"
 
 
 class _Checks:
@@ -108,8 +146,7 @@ class _Checks:
                 for guard in reversed(read.guards):
                     wrong = Logical(LogicalOp.AND, guard, wrong, span=ctx.span)
                 name = root(read.variable.name)
-                text = f"cannot access local variable '{name}' where it is not associated with a value"
                 ctx.reachable = True
-                check(ctx, wrong, Raise(kind=UnboundLocalError, args=(text,)))
+                check(ctx, wrong, Raise(kind=UnboundLocalError, args=(_message(name),)))
         ctx.span = saved
         return block

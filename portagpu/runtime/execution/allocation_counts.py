@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from portagpu.backends.handles import Allocator
@@ -19,21 +21,36 @@ class MemoryInfo(NamedTuple):
 class Deallocations:
     """Blocks of freed memory that a context keeps for the next arrays; ``len`` counts them."""
 
-    __slots__ = ("_lock", "_pool")
-
     def __init__(self, pool: Allocator, lock: threading.RLock) -> None:
         self._pool, self._lock = pool, lock
+        self._deferring = 0  # blocks of `deferred` that are open
 
     def __len__(self) -> int:
         return self._pool.held_blocks
 
     @property
     def is_locked(self) -> bool:
-        """False: giving memory back never waits for anything, so nothing ever puts it off."""
-        return False
+        """Whether the driver gets no memory back: inside ``with cuda.defer_cleanup()``."""
+        return self._deferring > 0
+
+    @contextmanager
+    def deferred(self) -> Iterator[None]:
+        """Give no memory to the driver before the block ends."""
+        with self._lock:
+            self._deferring += 1
+            self._pool.keep_apart(True)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._deferring -= 1
+                if not self._deferring:
+                    self._pool.keep_apart(False)
 
     def clear(self) -> None:
         """Give the blocks back to the driver, and host memory that earlier results have left to the system."""
+        if self.is_locked:
+            return
         results.clear()
         with self._lock:
             self._pool.free_held()

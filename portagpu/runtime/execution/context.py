@@ -101,6 +101,7 @@ class Context(ContextNames):
         self.holders: WeakRegistry[Holder] = WeakRegistry()
         self.default_stream = Stream(self, default=True)
         self._pool = self._driver.allocator(self.default_stream.ready())
+        self._deallocations = Deallocations(self._pool, self.order_lock)
         self._most_bytes = self.capabilities.max_allocation
         self._wrapped: OrderedDict[int, Stream] = OrderedDict()
         if device.device_type is DeviceType.CPU and settings.warnings:
@@ -273,7 +274,7 @@ class Context(ContextNames):
     @property
     def deallocations(self) -> Deallocations:
         """Freed memory that is kept for the next arrays."""
-        return Deallocations(self._pool, self.order_lock)
+        return self._deallocations
 
     @property
     def memory_manager(self) -> MemoryManager:

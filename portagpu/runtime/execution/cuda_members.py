@@ -110,11 +110,6 @@ class ArrayNames:
             return element
         return types.Array(element, self.ndim, self.layout)
 
-    @property
-    def gpu_data(self) -> Any:
-        """PyOpenCL's buffer; `offset` tells the first element's place in it."""
-        return self.buffer
-
     def get_ipc_handle(self) -> NoReturn:
         """Raise `MemoryNotSharedError`: processes do not share device memory."""
         refuse_ipc()

@@ -604,3 +604,32 @@ def test_a_local_record_is_returned(device):
     x = np.zeros(2, SIMPLE)
     kernel[1, 1](x)
     assert x.tolist() == [(3, 1.5), (5, 2.5)]
+
+
+SAME_PLACES = [("x", np.float16), ("y", np.float16)]
+
+
+def test_aligned_types_of_the_same_layout(device):
+    plain, aligned = np.dtype(SAME_PLACES), np.dtype(SAME_PLACES, align=True)
+    kinds = [cuda.from_dtype(plain), cuda.from_dtype(aligned)]
+    assert [kind.aligned for kind in kinds] == [False, True]
+    assert kinds[0] != kinds[1] == cuda.from_dtype(np.dtype((np.record, aligned)))
+    assert len({*kinds, cuda.from_dtype(aligned)}) == 2
+
+    def swap(x):
+        x[0].x, x[0].y = x[0].y, x[0].x
+
+    signatures = []
+    for dtype in (plain, aligned):
+        kernel = cuda.jit(swap)
+        x = np.array([(1, 2)], dtype)
+        kernel[1, 1](x)
+        assert x[0].tolist() == (2, 1)
+        signatures += kernel.signatures
+    assert signatures[0] != signatures[1]
+    for kind in kinds:  # equal dtypes, for NumPy and for kernels
+        declared = cuda.jit((kind[:],))(swap)
+        for dtype in (plain, aligned):
+            x = np.array([(1, 2)], dtype)
+            declared[1, 1](x)
+            assert x[0].tolist() == (2, 1)

@@ -128,7 +128,7 @@ def test_more_values_than_cuda_prints(device, printed):
         print(i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i)
 
     with pytest.warns(PortaGPUWarning, match="cannot print more than 32 items"):
-        assert printed(too_many, 3) == " ".join(["%ld"] * 33) + "\n"
+        assert printed(too_many, 3) == " ".join(["%lld"] * 33) + "\n"
 
 
 def test_a_zero_byte_is_refused(device):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import types
 import warnings
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from remarks import FLOATS, remarks_of
 
 from portagpu import cuda
-from portagpu.errors import PortaGPUCorrectnessWarning
+from portagpu.errors import PortaGPUCorrectnessWarning, UnsetVariableError
 
 pytestmark = pytest.mark.one_device
 
@@ -229,8 +231,8 @@ RIGHT = [
 
 @pytest.mark.parametrize("function", RIGHT, ids=lambda f: f.__name__)
 def test_usual_programs_are_left_alone(function):
-    types = (FLOATS, cuda.int64)[: function.__code__.co_argcount]
-    assert remarks_of(function, *types) == set()
+    arguments = (FLOATS, cuda.int64)[: function.__code__.co_argcount]
+    assert remarks_of(function, *arguments) == set()
 
 
 @pytest.mark.filterwarnings("ignore::portagpu.errors.PortaGPUPerformanceWarning")  # small launches
@@ -299,3 +301,134 @@ def test_taken_paths_do_not_raise(device, mode, n, result):
     x = np.zeros(4, np.float32)
     checked[1, 4](x, mode, n)
     assert x.tolist() == [result] * 4
+
+
+def never_plain(x, n):
+    if n == 1:
+        y = never  # noqa: F821
+        x[0] = y
+    elif n > 1:
+        never = 3
+        x[0] = never
+
+
+def never_added_to(x, n):
+    if n > 0:
+        c = 2
+    else:
+        x[0] = 5
+        c += 1
+    x[0] = c
+
+
+def never_after_an_effect(x, n):
+    x[0] = 1
+    if n == 1:
+        x[0] = add(x, n) + never  # noqa: F821
+    never = 2
+    x[0] += never
+
+
+def never_as_a_condition(x, n):
+    if n > 0:
+        if n > 1:
+            x[0] = 4
+        elif never:  # noqa: F821
+            x[0] = 6
+    never = n
+    x[0] += never
+
+
+def never_deleted(x, n):
+    c = n
+    if n == 1:
+        del c
+        x[0] = c
+    x[0] = 7
+
+
+def never_in_a_loop(x, n):
+    for k in range(3):
+        if n == k == 1:
+            x[0] += never  # noqa: F821
+        x[0] += k
+    never = n  # noqa: F841
+
+
+def never_returned(x, n):
+    x[0] = 9
+    x[0] = picked(n)
+
+
+@cuda.jit(device=True)
+def add(x, n):
+    x[1] += n
+    return n
+
+
+@cuda.jit(device=True)
+def picked(n):
+    if n == 0:
+        return 3
+    if n == 1:
+        return never  # noqa: F821
+    never = 4
+    return never
+
+
+NEVER = [never_plain, never_added_to, never_after_an_effect, never_as_a_condition, never_deleted, never_in_a_loop]
+NEVER += [never_returned]
+PLAIN = {"add": add.py_func, "picked": picked.py_func}
+
+
+def in_python(function, n):
+    """The array after the function, and whether it raised."""
+    x = np.zeros(2, np.int64)
+    try:
+        types.FunctionType(function.__code__, {**globals(), **PLAIN})(x, n)
+    except UnboundLocalError:
+        return x.tolist(), True
+    return x.tolist(), False
+
+
+@pytest.mark.parametrize("function", NEVER, ids=[f.__name__ for f in NEVER])
+def test_variables_that_no_path_sets(device, telling, function):
+    checked, plain = cuda.jit(debug=True, opt=False)(function), cuda.jit(function)
+    with pytest.warns(PortaGPUCorrectnessWarning, match="has no value on any path that leads here, where threads end"):
+        plain[1, 1](np.zeros(2, np.int64), 0)
+    raised = []
+    for n in (0, 1, 2):
+        expected, raises = in_python(function, n)
+        x, y = (cuda.to_device(np.zeros(2, np.int64)) for _ in range(2))
+        plain[1, 1](x, n)
+        assert x.tolist() == expected
+        with pytest.raises(UnboundLocalError, match="local variable") if raises else contextlib.nullcontext():
+            checked[1, 1](y, n)
+        assert y.tolist() == expected
+        raised.append(raises)
+    assert any(raised)
+    assert not all(raised)
+
+
+def never_at_all(x, n):
+    x[0] = never  # noqa: F821
+    never = n  # noqa: F841
+
+
+def never_in_a_choice(x, n):
+    if n:
+        x[0] = never if n > 1 else 2  # noqa: F821
+    never = n  # noqa: F841
+
+
+def never_in_a_loop_that_may_not_run(x, n):
+    if n:
+        for k in range(n):
+            x[k] = never  # noqa: F821
+    never = n  # noqa: F841
+
+
+@pytest.mark.parametrize("function", [never_at_all, never_in_a_choice, never_in_a_loop_that_may_not_run])
+def test_variables_that_are_refused(function):
+    with pytest.raises(UnsetVariableError, match="`never` is used before it has a value"):
+        remarks_of(function, FLOATS, cuda.int64)

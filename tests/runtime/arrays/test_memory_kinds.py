@@ -172,8 +172,34 @@ def test_freed_memory_is_counted_and_given_back():
     assert len(kept) >= 0
     kept.clear()
     assert len(cuda.current_context().deallocations) == 0
-    with cuda.defer_cleanup():
-        assert not kept.is_locked
+    assert not kept.is_locked
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["one stream", "several"])
+def test_cleanup_that_is_deferred(device, streams):
+    context = cuda.current_context()
+    if streams:
+        context.stream()  # from now on freed memory is not used again
+    kept = context.memory_manager.deallocations
+    kept.clear()
+    free = context.get_memory_info().free
+    x = cuda.to_device(np.arange(1000))
+    with pytest.raises(KeyError), cuda.defer_cleanup():
+        with cuda.defer_cleanup():
+            y = cuda.to_device(np.arange(1000))
+            del x
+            blocks = len(kept)
+            del y
+            assert len(kept) == 2 * blocks
+        kept.clear()
+        assert kept.is_locked
+        assert len(kept) == 2 * blocks
+        assert cuda.to_device(np.arange(3)).copy_to_host().tolist() == [0, 1, 2]
+        raise KeyError
+    kept.clear()
+    assert not kept.is_locked
+    assert len(kept) == 0
+    assert context.get_memory_info().free == free
 
 
 def test_freed_memory_by_the_name_of_the_memory_manager(device):

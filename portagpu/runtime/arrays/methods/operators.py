@@ -13,6 +13,7 @@ from portagpu.errors import ArgumentTypeError, CopyNeededError, ShapeError, unkn
 from portagpu.runtime.arrays import numpy_dispatch
 from portagpu.runtime.arrays.cuda_array_interface import NAME, address, described, is_asked_for
 from portagpu.runtime.arrays.dlpack import device_of, exported
+from portagpu.runtime.arrays.memory_pointer import MemoryPointer
 from portagpu.runtime.arrays.methods.base import ArrayBase
 from portagpu.runtime.arrays.methods.element_reads import note_iteration
 from portagpu.runtime.arrays.nearest import hint_for, is_known
@@ -85,6 +86,11 @@ class ArrayOperators(ArrayBase):
     def device_ctypes_pointer(self) -> ctypes.c_void_p:
         """The pointer of ``__cuda_array_interface__``, as ctypes has it."""
         return ctypes.c_void_p(address(self) or None)
+
+    @property
+    def gpu_data(self) -> MemoryPointer:
+        """The array's memory, by the names of CUDA-Python's pointers; `buffer` is the driver's own object."""
+        return MemoryPointer(self)
 
     def __getitem__(self, key: Any) -> Any:
         raise NotImplementedError
