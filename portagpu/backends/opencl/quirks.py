@@ -249,7 +249,8 @@ QUIRKS: tuple[Quirk, ...] = (
         value=False,
         reason="the CPU runtime 2026.22 computes 64-bit numbers that are made of ids and cut in 32 bits, and mixes up"
         " elements of arrays whose subscripts are such: after `long v = (long)id * 2` and"
-        " `s[(int)v] = s[(int)v] + 5`, `s[(int)v]` was another thread's element in 63 of 64 threads. Right by convert_int(v), and in 32 bits",
+        " `s[(int)v] = s[(int)v] + 5`, `s[(int)v]` was another thread's element in 63 of 64"
+        " threads. Right by convert_int(v), and in 32 bits",
     ),
     Quirk(
         match="intel(r) opencl\n",
