@@ -30,7 +30,7 @@ class Settings:
     ``builds_apart``: whether programs are built in a child process where the driver's compiler is known to end the
     process that calls it (``PORTAGPU_BUILDS_APART``, default on).
     ``build_seconds``: how long such a process has for a program at most, so that a compiler that hangs is an error
-    (``PORTAGPU_BUILD_SECONDS``, default 300; 0 for any time).
+    (``PORTAGPU_BUILD_SECONDS``, default 120; 0 for any time).
     ``warnings``: whether kernels and launches that look wrong, or waste a GPU's time, warn (``PORTAGPU_WARNINGS``,
     default on).
     ``hang_seconds``: after how many seconds a warning says that a kernel may never end, on a CPU, if its threads wait
@@ -60,7 +60,7 @@ class Settings:
     driver_paths: tuple[str, ...]
     binaries: bool = False
     builds_apart: bool = True
-    build_seconds: float = 300.0
+    build_seconds: float = 120.0
     warnings: bool = True
     shipped: bool = True
     hang_seconds: float = 10.0
@@ -140,7 +140,7 @@ def backend_wanted(environ: Mapping[str, str] | None = None) -> str | None:
 
 def build_seconds_wanted(environ: Mapping[str, str] | None = None) -> float:
     """``build_seconds`` alone, which each build asks for. Raises `SettingsError`."""
-    return _seconds(os.environ if environ is None else environ, "PORTAGPU_BUILD_SECONDS", default=300.0)
+    return _seconds(os.environ if environ is None else environ, "PORTAGPU_BUILD_SECONDS", default=120.0)
 
 
 def checks_wanted(environ: Mapping[str, str] | None = None) -> tuple[bool, bool]:

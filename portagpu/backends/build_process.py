@@ -30,7 +30,9 @@ _log = logging.getLogger(__name__)
 
 
 class CompilerDied(Exception):
-    """The compiler ended its process, or did not end in time; the message says how."""
+    """The compiler ended its process, or did not end in time (``late``); the message says how."""
+
+    late = False
 
 
 class NoBuilder(Exception):
@@ -104,6 +106,7 @@ class Builder:
         self.close()
         cause = f"it did not end within {seconds:g} s (PORTAGPU_BUILD_SECONDS)" if self._late else _cause(status)
         died = CompilerDied(f"{cause}{f'; {said}' if said else ''}")
+        died.late = self._late
         if called or self._late:
             raise died
         if status == 0:
@@ -166,7 +169,7 @@ class Builders:
             try:
                 result = builder.build(source, separator.join(options), seconds)
             except CompilerDied as error:
-                if not has_built:
+                if not has_built or error.late:
                     raise
                 _log.info("the driver's compiler died: %s; a new process tries again", error)
                 is_again = True

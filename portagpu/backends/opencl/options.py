@@ -7,6 +7,7 @@ import re
 from portagpu.backends.compilers import CompilerOptions
 from portagpu.device.capabilities import Capabilities
 
+UNOPTIMISED = "-cl-opt-disable"
 SPILL_REMARKS = ("-cl-nv-verbose",)  # has a compiler say how many registers a kernel keeps in memory
 # functions of OpenCL C 2.0 and later, which a driver has under its language option only
 _NEEDS_LANGUAGE = re.compile(r"dot_4x8packed|sub_group|atomic_work_item_fence|atomic_fetch_add_explicit")
@@ -23,7 +24,7 @@ def options_for(asked: CompilerOptions, caps: Capabilities, source: str) -> tupl
     is_at_risk = ("<<" in source and ">>" in source) or _STRUCTS.search(source) is not None
     is_at_risk = is_at_risk and not _INLINE_STRUCTS.search(source)
     if not asked.opt or (is_at_risk and not caps.optimised_rotations):
-        options.append("-cl-opt-disable")
+        options.append(UNOPTIMISED)
     if asked.max_registers is not None and caps.max_registers_option:
         options.append(f"-cl-nv-maxrregcount={asked.max_registers}")
     if _NEEDS_LANGUAGE.search(source) and caps.language_option:

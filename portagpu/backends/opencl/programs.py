@@ -14,6 +14,7 @@ from portagpu.backends.driver import Built
 from portagpu.backends.opencl import known_floats
 from portagpu.backends.opencl.builder import CompilerDied, NoBuilder, build_apart
 from portagpu.backends.opencl.declarations import NO_HEADER, NO_TYPES, with_own_declarations
+from portagpu.backends.opencl.options import UNOPTIMISED
 from portagpu.backends.opencl.ptx import architecture as architecture_ptx
 from portagpu.backends.opencl.ptx import miscompiled
 from portagpu.device.record import DeviceRecord
@@ -159,9 +160,9 @@ def _compiled_apart(
     Raises `BuildError` where the driver's compiler dies of it.
     """
     deaths: list[str] = []
-    for text in (source, _by_hand(source)):
+    for text, more in ((source, ()), (_by_hand(source), ()), (source, (UNOPTIMISED,))):  # optimisers are what dies
         try:
-            built = build_apart(device.key, text, (*options, *remarks))
+            built = build_apart(device.key, text, (*options, *more, *remarks))
         except NoBuilder as error:
             _log.info("no process for a compiler that may end it: %s", error)
             return None

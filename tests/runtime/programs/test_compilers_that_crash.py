@@ -100,26 +100,41 @@ def test_a_death_is_an_error(context, monkeypatch):
     assert builder.build_apart(context.device.key, SOURCE.format(value=24), ()).binary
 
 
-def test_a_death_of_the_vectoriser_is_survived(context, monkeypatch):
-    """The program is built again as one that is vectorised by hand."""
+@pytest.mark.parametrize("deaths", [1, 2])
+def test_a_death_of_an_optimiser_is_survived(context, monkeypatch, deaths):
+    """The program is built again as one that is vectorised by hand, and then without optimisations."""
     tried = []
 
     def fragile(key, source, options):
-        tried.append("vec_type_hint" in source)
-        if not tried[-1]:
+        tried.append("vec_type_hint" in source or "-cl-opt-disable" in options)
+        if len(tried) <= deaths:
             raise builder.CompilerDied("SIGSEGV")
         return original(key, source, options)
 
     original = builder.build_apart
     monkeypatch.setattr(programs, "build_apart", fragile)
-    build.build(context, SOURCE.format(value=25), ())
-    assert tried == [False, True]
+    build.build(context, SOURCE.format(value=25 + deaths), ())
+    assert tried == [False, True, True][: deaths + 1]
+
+
+@cuda.jit
+def turning(out):
+    i = cuda.grid(1)
+    for _ in range(cuda.blockDim.x):
+        cuda.syncthreads()
+        out[i] = i * 1.5j
+
+
+def test_products_behind_barriers_that_killed_a_compiler(device):
+    out = np.zeros(16, np.complex64)
+    turning[2, 8](out)
+    assert out.tolist() == (np.arange(16) * 1.5j).tolist()
 
 
 def test_a_child_that_has_ended_is_replaced(context):
     """As after a minute without work, also where it ends just when it is asked."""
     key = context.device.key
-    assert builder.build_apart(key, SOURCE.format(value=26), ()).status == 0
+    assert builder.build_apart(key, SOURCE.format(value=36), ()).status == 0
     resting = builder.builders.waiting[0]
     resting._child.stdin.close()
     assert resting._child.wait(20) == 0
