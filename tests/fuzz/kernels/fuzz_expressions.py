@@ -190,6 +190,7 @@ class Expressions:
         if is_zero(b) or (kind == "pi" and not (b.literal and b.text != "0")):
             unsigned = "u" in (a.kind[0], kind[0])
             b = Typed(self.choose.pick("3", "4", "7", "5" if unsigned else "(-5)"), "pi", 3, literal=True)
+            kind = a.kind  # which a literal adopts
         if b.literal and kind == "u8" and a.maybe_constant:
             a = cast(a, "u8")
         magnitude = bits(kind) if kind != "pi" else max(a.magnitude, b.magnitude) + 1
