@@ -29,7 +29,7 @@ from portagpu.runtime.arrays.layout import strides_of as contiguous_strides
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream
-from portagpu.ufuncs.operands import broadcast_shapes, operand
+from portagpu.ufuncs.operands import broadcast_shapes, mask_of, operand
 
 _MOST_WAITING = 256  # arrays that are put off, most of them gone
 
@@ -156,7 +156,7 @@ def apply_into(
     out: DeviceNDArray,
     ufunc: np.ufunc,
     *values: Any,
-    where: Any = None,
+    where: Any = True,
     dtype: np.dtype[Any] | None = None,
     casting: Any = "same_kind",
 ) -> DeviceNDArray:
@@ -166,7 +166,7 @@ def apply_into(
     dtype ``casting`` does not allow.
     """
     is_usual = dtype is None and casting == "same_kind"
-    key = key_of(ufunc, (*values, out)) if where is None and is_usual else None
+    key = key_of(ufunc, (*values, out)) if where is True and is_usual else None
     if key is not None and repeat_into(out, values, key):
         return out
     try:
@@ -183,8 +183,8 @@ def apply_into(
     if key is not None and not any(type(x) is Node for x in operands):
         node.applied = remember(key, (*values, out), function, shape)
     check_fits(function.dtype, out.dtype, casting)
-    if where is not None:
-        mask = taken((where, out))[0][0]
+    if where is not True:
+        mask = taken((mask_of(where, out.shape, context), out))[0][0]
         chosen = operation("where", (np.dtype(bool), out.dtype, out.dtype), out.dtype)
         node = Node(context, chosen, (mask, node, out), shape)
     store(node, out, casting)

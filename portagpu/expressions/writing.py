@@ -153,6 +153,16 @@ def number_of(value: Any, dtype: np.dtype[Any]) -> Any:
     return assignable(value, dtype, ())[()]
 
 
+def element_of(value: Any, dtype: np.dtype[Any]) -> Any:
+    """The same as ``x[i] = value`` converts it: NumPy's scalars, too, are refused out of range.
+
+    Raises as `number_of`.
+    """
+    return (
+        assignable(value, dtype, (), to_elements=True)[()] if isinstance(value, np.generic) else number_of(value, dtype)
+    )
+
+
 def is_number(value: Any) -> bool:
     """Whether a value is a single number on the host."""
     return isinstance(value, _NUMBERS) or (

@@ -55,6 +55,24 @@ def arrays_of(values: Sequence[Any]) -> list[DeviceNDArray]:
     return [array_of(x, context) for x in found]
 
 
+def mask_of(where: Any, shape: tuple[int, ...], context: Context | None = None) -> Any:
+    """The operand of bools that ``where=`` names: a NumPy bool, or an array whose shape broadcasts to ``shape``.
+
+    Lists and numbers become bools, as NumPy's do. Raises `DTypeError` for an array of other elements, `ShapeError`.
+    """
+    if where is True or where is False:
+        return np.bool_(where)
+    on_device = operand_array(where)
+    mask = host_array(where) if on_device is None else on_device
+    if where is None or isinstance(where, int | float | complex | list | tuple | np.generic):
+        mask = mask.astype(bool)
+    if mask.dtype.kind != "b":
+        raise DTypeError(f"where= is an array of bools, not of {mask.dtype}", hint="pass where=mask.astype(bool)")
+    if mask.shape != shape and (mask.ndim > len(shape) or broadcast_shapes((mask.shape, shape)) != shape):
+        raise ShapeError(f"where= of shape {mask.shape} does not broadcast to the shape {shape}")
+    return array_of(mask, context) if mask.ndim else mask[()]
+
+
 def is_array(value: Any) -> bool:
     """Whether an operand is an array."""
     return isinstance(value, np.ndarray | DeviceNDArray)

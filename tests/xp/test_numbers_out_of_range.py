@@ -174,3 +174,43 @@ def test_bounds_of_clip(device, dtype):
                 found = np.clip(x, low, high)
                 assert found.dtype == expected.dtype, (low, high)
                 np.testing.assert_array_equal(found.copy_to_host(), expected, f"{low!r}, {high!r}")
+
+
+_INITIAL = {
+    **{f"{x!r:.12}": x for x in (*_NUMBERS, 3, True, -0.0)},
+    **{
+        f"{dtype.__name__} {number}": dtype(number)
+        for dtype in (np.int8, np.uint8, np.int16, np.uint32, np.int64, np.uint64)
+        for number in (np.iinfo(dtype).min, np.iinfo(dtype).max, 3)
+    },
+    **{
+        f"{dtype.__name__} {number}": dtype(number)
+        for dtype in (np.float16, np.float32, np.float64)
+        for number in (2.5, -1e4, np.nan, np.inf)
+    },
+    "bool": np.bool_(True),
+    "complex": np.complex64(1),
+    "0-d array": np.array(300),
+}
+
+
+@pytest.mark.one_device
+@pytest.mark.in_turn(4)
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", [*_DTYPES, "float16"])
+@pytest.mark.parametrize("rows", [2, 0])
+def test_initial(device, dtype, rows):
+    """Initial values are converted as ``x[i] = value`` is, for no elements, too."""
+    if not device.capabilities.fp64:
+        pytest.skip("without float64, dtypes of results are not NumPy's")
+    host = np.array([[1, 0], [1, 1]], dtype)[:rows]
+    x = cuda.to_device(host)
+    for name in ("max", "min", "sum", "prod", "nanmax", "nansum"):
+        for kind, number in _INITIAL.items():
+
+            def reduced(array, name=name, number=number):
+                return getattr(np, name)(array, axis=0, initial=number)
+
+            if isinstance(number, np.complexfloating) and reduced(host, number=1).dtype.kind not in "cb":
+                continue  # NumPy drops imaginary parts with a warning; ours refuse them
+            _compare(_outcome(reduced, host), _outcome(reduced, x), (name, kind))

@@ -17,10 +17,10 @@ from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion, operation
 from portagpu.expressions.reductions.reducers import SHORT, Reducer, is_reorderable, reducer_of
 from portagpu.expressions.reductions.reducing import key_of, reduced, reduced_again
-from portagpu.expressions.writing import number_of
+from portagpu.expressions.writing import element_of
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.creation import to_device
-from portagpu.ufuncs.operands import array_of
+from portagpu.ufuncs.operands import array_of, mask_of
 
 _BOOL, _PLACE = np.dtype(bool), np.dtype(np.int64)
 
@@ -95,12 +95,14 @@ def reduce(
         x = _masked(reducer, x, where, ufunc, initial)
     if initial is not None and not is_reorderable(ufunc.__name__):
         raise DTypeError(f"numpy.{ufunc.__name__}.reduce of device arrays takes no initial=")
+    if initial is not None:
+        initial = element_of(initial, reducer.output)
     if x.size == 0 and _count(x, axes) == 0:
         found = _nothing(ufunc, x, axes, reducer.output, initial)
     else:
         found = reduced(x, reducer, gone, key=key)
         if initial is not None:
-            found = _joined(ufunc, number_of(initial, reducer.output), found, kind, reducer.output)
+            found = _joined(ufunc, initial, found, kind, reducer.output)
     if not keepdims and target is None:
         return found
     return finished(found, x, axes, keepdims=keepdims, out=target)
@@ -174,16 +176,9 @@ def _masked(reducer: Reducer, x: DeviceNDArray, where: Any, ufunc: np.ufunc, ini
     if reducer.identity is None:
         raise DTypeError(f"numpy.{ufunc.__name__}.reduce of device arrays takes no where=")
     kind = reducer.kind
-    (mask, value), _, shape, context = taken((mask_in(where), x))
-    if shape != x.shape:
-        raise ShapeError(f"where= of shape {np.shape(where)} is larger than the array of shape {x.shape}")
+    (mask, value), _, shape, context = taken((mask_of(where, x.shape, x.context), x))
     nothing = as_operand(kind.type(reducer.identity))
     return put_off(result_of(context, operation("where", (_BOOL, kind, kind), kind), (mask, value, nothing), shape))
-
-
-def mask_in(where: Any) -> Any:
-    """A mask as an operand: Python's truth as one of NumPy's."""
-    return np.bool_(where) if isinstance(where, bool) else where
 
 
 def _nothing(
@@ -255,10 +250,8 @@ def mean(
     if where is not True:
         held = np.dtype(np.float32) if kind.name in SHORT else kind
         total = reduce(np.add, x, axes, held, keepdims=keepdims, where=where)
-        where = mask_in(where)
-        mask = taken((where, x))
-        truth = put_off(Node(mask[3], conversion(_BOOL), mask[0][:1], array_of(where).shape))
-        count = count_nonzero(truth.broadcast_to(mask[2]), axes, keepdims=keepdims)
+        mask = array_of(mask_of(where, x.shape, x.context), x.context)
+        count = count_nonzero(mask.broadcast_to(x.shape), axes, keepdims=keepdims)
         average = apply(np.divide, total, converted(count, held)).astype(kind, copy=False)
         return finished(average, x, (), keepdims=False, out=out)
     return finished(averaged(x, axes, kind, _count(x, axes)), x, axes, keepdims=keepdims, out=out)

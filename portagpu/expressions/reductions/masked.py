@@ -9,7 +9,7 @@ import numpy as np
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import chosen
-from portagpu.ufuncs.operands import array_of
+from portagpu.ufuncs.operands import array_of, mask_of
 
 
 def masked_variance(
@@ -31,8 +31,8 @@ def masked_variance(
         x = x.astype(np.float64 if dtype is None else dtype)
     elif dtype is not None:
         x = x.astype(dtype, copy=False)
-    there = array_of(np.bool_(True) if where is True else where)
-    there = there if there.shape == x.shape else there.astype(bool, copy=False).broadcast_to(x.shape)
+    there = array_of(mask_of(where, x.shape, x.context), x.context)
+    there = there if there.shape == x.shape else there.broadcast_to(x.shape)
     zero = x.dtype.type(0)
     count = functions.count_nonzero(there, axis, keepdims=True)
     if mean is None:

@@ -166,9 +166,17 @@ def _cut(axis: int, least: int) -> Callable[..., Any]:
     return function
 
 
+def _mask_beside(x: DeviceNDArray, mask: Any) -> DeviceNDArray:
+    """A mask of any dtype as bools in an array's shape. Raises `ShapeError` where their sizes differ."""
+    there = array_of(mask, x.context)
+    if there.size != x.size:
+        raise ShapeError(f"the mask of shape {there.shape} and the array of shape {x.shape} differ in size")
+    return there.astype(bool, copy=False).reshape(x.shape)
+
+
 def _place(arr: DeviceNDArray, mask: Any, vals: Any) -> None:
     """Write the values, one after the other and again from the first, to the elements where the mask is true."""
-    where = flatnonzero(array_of(mask, arr.context))
+    where = flatnonzero(_mask_beside(arr, mask))
     source = as_source(vals, arr.dtype, arr.context).ravel()
     if not where.size:
         return
@@ -179,11 +187,12 @@ def _place(arr: DeviceNDArray, mask: Any, vals: Any) -> None:
 
 def _putmask(a: DeviceNDArray, mask: Any, values: Any) -> None:
     """Write ``values[n]``, counted again from the first, to each element n where the mask is true."""
+    where = _mask_beside(a, mask)
     source = as_source(values, a.dtype, a.context)
     if source.size not in (0, 1) and source.shape != a.shape:
         source = _resize(source, a.shape)
     if source.size:
-        call("copyto", a, source.reshape(()) if source.size == 1 else source, casting="unsafe", where=mask)
+        call("copyto", a, source.reshape(()) if source.size == 1 else source, casting="unsafe", where=where)
 
 
 register("resize", _resize, frozenset({"new_shape"}))

@@ -17,7 +17,7 @@ from portagpu.primitives.selections.selection import flatnonzero
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.layout import checked_dtype, checked_shape, strides_as
 from portagpu.runtime.arrays.numpy_dispatch import register
-from portagpu.ufuncs.operands import operand
+from portagpu.ufuncs.operands import mask_of, operand
 from portagpu.xp import creation, elementwise, indexing, manipulation, searching
 from portagpu.xp.conversion import array_of, arrays_of, into
 from portagpu.xp.data_types import astype
@@ -244,7 +244,7 @@ def _copyto(dst: DeviceNDArray, src: Any, casting: Any = "same_kind", where: Any
         raise DTypeError(f"{source.dtype} does not become {dst.dtype} with casting={casting!r}")
     if is_number(source):
         source = _cast_number(source, dst.dtype, casting)
-    assign(dst, source, where=None if where is True else array_of(where, dst.context))
+    assign(dst, source, where=None if where is True else mask_of(where, dst.shape, dst.context))
 
 
 def _cast_number(number: Any, dtype: np.dtype[Any], casting: Any) -> Any:

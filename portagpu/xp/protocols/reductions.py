@@ -11,7 +11,7 @@ from portagpu.expressions.apply import apply, put_off, result_of, taken
 from portagpu.expressions.operations import operation
 from portagpu.expressions.reductions import accumulations, functions
 from portagpu.runtime.arrays.numpy_dispatch import register
-from portagpu.ufuncs.operands import array_of
+from portagpu.ufuncs.operands import array_of, mask_of
 
 _REDUCING = frozenset({"axis", "dtype", "out", "keepdims", "initial", "where"})
 _UFUNCS = {
@@ -103,7 +103,7 @@ def _nanmean(
         return functions.mean(x, axis, dtype, out, keepdims=keepdims, where=where)
     total = functions.reduce(np.add, _replaced(x, 0), axis, dtype, keepdims=keepdims, where=where)
     there = apply(np.logical_not, apply(np.isnan, x))
-    there = there if where is True else apply(np.logical_and, there, functions.mask_in(where))
+    there = there if where is True else apply(np.logical_and, there, mask_of(where, x.shape, x.context))
     count = functions.count_nonzero(there, axis, keepdims=keepdims)
     found = apply(np.divide, total, functions.converted(count, total.dtype))
     return functions.finished(found, x, (), keepdims=False, out=out)

@@ -55,9 +55,8 @@ def _ufunc(
                 f"out= of a function of device arrays is a device array, not {type(each).__name__}",
                 hint="leave out= away and copy the result: x.copy_to_host(host)",
             )
-    mask = None if where is True else where
     if ufunc.nout == 1 and outs[0] is not None:
-        return apply_into(outs[0], ufunc, *inputs, where=mask, dtype=kind, casting=casting)
+        return apply_into(outs[0], ufunc, *inputs, where=where, dtype=kind, casting=casting)
     if ufunc.nout == 1 and kind is None and casting == "same_kind":
         return apply(ufunc, *inputs)
     found = apply_all(ufunc, *inputs, dtype=kind, casting=casting)
@@ -65,7 +64,7 @@ def _ufunc(
         for x in found:
             x.buffer  # noqa: B018 - all of them before an operand is overwritten
         found = tuple(
-            x if each is None else apply_into(each, np.positive, x, where=mask)
+            x if each is None else apply_into(each, np.positive, x, where=where)
             for x, each in zip(found, outs, strict=True)
         )
     return found if ufunc.nout > 1 else found[0]

@@ -11,6 +11,7 @@ from portagpu.expressions.reductions import functions
 from portagpu.expressions.reductions.masked import masked_variance
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.numpy_dispatch import register
+from portagpu.ufuncs.operands import mask_of
 from portagpu.xp.conversion import array_of, into
 
 
@@ -47,7 +48,7 @@ def _present(x: DeviceNDArray, where: Any) -> Any:
     if x.dtype.kind not in "fc":
         return where
     present = apply(np.logical_not, apply(np.isnan, x))
-    return present if where is True else apply(np.logical_and, present, where)
+    return present if where is True else apply(np.logical_and, present, mask_of(where, x.shape, x.context))
 
 
 _TAKEN = frozenset({"axis", "dtype", "out", "ddof", "keepdims", "where", "mean", "correction"})
