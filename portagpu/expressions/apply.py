@@ -57,7 +57,7 @@ def apply(ufunc: np.ufunc, *values: Any) -> DeviceNDArray:
     try:
         operands = typed(operands, function.inputs)
     except OverflowError as error:
-        truth = compared_beyond(ufunc, operands, function)
+        truth = None if np.dtype(bool) in kinds else compared_beyond(ufunc, operands, function)
         if truth is None:
             raise beyond(ufunc, function, error) from None
         return put_off(Node(context, conversion(function.dtype), (as_operand(truth),), shape), 3)

@@ -46,6 +46,14 @@ def filled(
     return put_off(Node(context, applied.operation, (as_operand(number_of(number, dtype)),), shape, None, applied))
 
 
+def broadcast(
+    value: Any, shape: tuple[int, ...], dtype: np.dtype[Any], context: Context, strides: tuple[int, ...] | None = None
+) -> DeviceNDArray:
+    """A new array that repeats the elements of an array, cast to a dtype; put off. Raises as `assign`."""
+    operands = taken((_fitting(as_source(value, dtype, context), shape),))[0]
+    return put_off(Node(context, conversion(dtype), operands, shape, strides=strides))
+
+
 def chosen(condition: Any, x: Any, y: Any) -> DeviceNDArray:
     """``x`` where the condition is true, else ``y``: all broadcast, dtypes are promoted as NumPy does."""
     operands, kinds, shape, context = taken((condition, x, y))

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, DTypeError, MemoryNotSharedError, ShapeError
+from portagpu.errors import ArgumentTypeError, DTypeError, MemoryNotSharedError, NumberRangeError, ShapeError
 from portagpu.expressions.apply import apply, convert
-from portagpu.expressions.writing import chosen, filled
+from portagpu.expressions.writing import broadcast, chosen, filled
 from portagpu.primitives.gathers.sequences import band, steps, whole_steps
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.checks import assignable, host_array
@@ -43,6 +43,7 @@ __all__ = [
 _INT = np.dtype(np.int64)
 _NUMBERS = (bool, int, float, complex)
 _FAR = 2**62  # beyond all diagonals
+_MOST_INT = 2**63 - 1
 
 
 def default_float(context: Context) -> np.dtype[Any]:
@@ -188,29 +189,46 @@ def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> DeviceNDA
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
-    """An array of one number."""
+    """An array of one number, or of an array that broadcasts to a shape."""
     context = context_on(device)
-    if dtype is None:
-        kinds = {bool: np.dtype(bool), int: _INT, float: default_float(context)}
-        kinds[complex] = np.result_type(default_float(context), np.complex64)
-        kind = kinds.get(type(fill_value)) or np.asarray(fill_value).dtype
-    else:
+    if dtype is not None:
         kind = checked_dtype(dtype)
-    return filled(_shape(shape), number_to_fill(fill_value, kind), kind, context)
+    elif isinstance(fill_value, DeviceNDArray):
+        kind = fill_value.dtype
+    elif type(fill_value) is int:
+        kind = _INT if fill_value <= _MOST_INT else np.dtype(np.uint64)
+    else:
+        kinds: dict[type, np.dtype[Any]] = {bool: np.dtype(bool), float: default_float(context)}
+        kinds[complex] = np.result_type(default_float(context), np.complex64)
+        kind = kinds.get(type(fill_value)) or host_array(fill_value).dtype
+    return filled_with(fill_value, _shape(shape), kind, context)
 
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> DeviceNDArray:
-    """An array of one number, of the shape and dtype of another."""
+    """An array of one number, or of an array that broadcasts, of the shape and dtype of another."""
     like = array_of(x)
     there = like.context if device is None else context_on(device)
     kind = like.dtype if dtype is None else checked_dtype(dtype)
-    return filled(like.shape, number_to_fill(fill_value, kind), kind, there, strides_as(like, kind))
+    return filled_with(fill_value, like.shape, kind, there, strides_as(like, kind))
 
 
-def number_to_fill(value: Any, dtype: np.dtype[Any]) -> Any:
-    """A number that new arrays hold: NumPy casts floats to integers whatever they are, with a warning."""
-    number = value.item() if isinstance(value, DeviceNDArray) else value
-    return np.full((), number, dtype)[()] if isinstance(number, float) and dtype.kind in "iu" else number
+def filled_with(
+    value: Any, shape: tuple[int, ...], dtype: np.dtype[Any], context: Context, strides: tuple[int, ...] | None = None
+) -> DeviceNDArray:
+    """An array of a number, or of an array that broadcasts, cast as `numpy.full` casts it; put off.
+
+    Floats become integers whatever they are, with NumPy's warning. Raises `ShapeError`, `DTypeError`,
+    `NumberRangeError`.
+    """
+    if isinstance(value, DeviceNDArray) or not isinstance(value, (*_NUMBERS, np.generic)):
+        array = value if isinstance(value, DeviceNDArray) else host_array(value)
+        return broadcast(array, shape, dtype, context, strides)
+    if isinstance(value, int | float) and dtype.kind in "biu":
+        try:
+            value = np.full((), value, dtype)[()]
+        except OverflowError as error:
+            raise NumberRangeError(f"cannot assign this {type(value).__name__} to {dtype}: {error}") from error
+    return filled(shape, value, dtype, context, strides)
 
 
 def _shape(shape: Any) -> tuple[int, ...]:

@@ -214,3 +214,69 @@ def test_initial(device, dtype, rows):
             if isinstance(number, np.complexfloating) and reduced(host, number=1).dtype.kind not in "cb":
                 continue  # NumPy drops imaginary parts with a warning; ours refuse them
             _compare(_outcome(reduced, host), _outcome(reduced, x), (name, kind))
+
+
+_FILLS = {
+    **{f"{x!r:.12}": x for x in (*_NUMBERS, True, -(2**64))},
+    **{
+        repr(x): x
+        for x in ([1], [1.5], [300], [1, 2, 3], [[1], [2]], [[1, 2, 3], [3, 2, 1]], [1, 2], [[[1]]], (1, 2, 300))
+    },
+    "array": np.array([1, 2, 300]),
+    "0-d array": np.array(300),
+    "floats": np.array([1.5, 2.0, 1e2], np.float32),
+    **{repr(x): x for x in (np.int64(300), np.int64(-300), np.float64(1e30), np.uint64(2**64 - 1))},
+}
+_FILLED = {
+    "full_like": lambda x, value: np.full_like(x, value),
+    "of a dtype": lambda x, value: np.full_like(x, value, dtype=np.int16),
+    "of a shape": lambda x, value: np.full_like(x, value, shape=(4, 3)),
+    "of an order": lambda x, value: np.full_like(x, value, order="F"),
+    "full": lambda x, value: np.full((2, 3), value, dtype=x.dtype, like=x),
+    "of no elements": lambda x, value: np.full((0, 3), value, dtype=x.dtype, like=x),
+}
+
+
+@pytest.mark.one_device
+@pytest.mark.in_turn(4)
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", _DTYPES)
+@pytest.mark.parametrize("place", ["host", "device"])
+def test_filled(device, dtype, place):
+    """New arrays of one number, and of lists and arrays that broadcast."""
+    host = np.zeros((2, 3), dtype)
+    x = cuda.to_device(host)
+    for name, fill in _FILLED.items():
+        for kind, value in _FILLS.items():
+            if isinstance(value, complex) and not (name == "full" and dtype == "complex64"):
+                continue  # NumPy drops imaginary parts with a warning; ours refuse them
+            is_array = isinstance(value, np.ndarray)
+            if is_array or place == "host":
+                there = cuda.to_device(value) if is_array and place == "device" else value
+                _compare(_outcome(fill, host, value), _outcome(fill, x, there), (name, kind))
+
+
+@pytest.mark.one_device
+def test_dtypes_of_what_is_filled(device):
+    if not device.capabilities.fp64:
+        pytest.skip("without float64, dtypes of results are not NumPy's")
+    for value in _FILLS.values():
+        if np.asarray(value).dtype != object:
+            expected, found = _outcome(np.full, (2, 3), value), _outcome(xp.full, (2, 3), value)
+            _compare(expected, found, repr(value))
+            assert isinstance(expected, type) or found.dtype == expected.dtype, value
+    with pytest.raises(NumberRangeError):
+        xp.full(3, 2**64)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**400])
+def test_bools_compared(device, number):
+    """Bools are compared as int64, which has no such number."""
+    host = np.array([True, False])
+    for compare in (operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge):
+        for first in (True, False):
+            args = (lambda x: (x, number)) if first else lambda x: (number, x)
+            expected = _outcome(lambda x, compare=compare, args=args: compare(*args(x)), host)
+            found = _outcome(lambda x, compare=compare, args=args: compare(*args(x)), cuda.to_device(host))
+            assert expected is found is OverflowError

@@ -10,7 +10,7 @@ import numpy as np
 from portagpu.errors import DTypeError, NumberRangeError, OutOfBoundsError, ShapeError
 from portagpu.expressions import items as items  # which registers subscripts
 from portagpu.expressions.apply import apply, apply_into
-from portagpu.expressions.writing import assign, filled, is_number
+from portagpu.expressions.writing import assign, is_number
 from portagpu.primitives.bins.histograms import bincount
 from portagpu.primitives.gathers.gathering import normal_axis
 from portagpu.primitives.selections.selection import flatnonzero
@@ -43,9 +43,7 @@ def _like(value: Any) -> Callable[..., DeviceNDArray]:
         context = a.context if device is None else context_on(device)
         wanted = checked_dtype(kind)
         extents = a.shape if shape is None else checked_shape(shape)
-        return filled(
-            extents, creation.number_to_fill(number, wanted), wanted, context, strides_as(a, wanted, order, shape)
-        )
+        return creation.filled_with(number, extents, wanted, context, strides_as(a, wanted, order, shape))
 
     return function
 
