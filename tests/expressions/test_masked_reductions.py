@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.errors import PortaGPUError
+from portagpu.errors import DTypeError, PortaGPUError
 
 _DTYPES = "bool int8 uint8 int16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128".split()
 _MASKS = (True, False, "whole", "row", "column")
@@ -91,3 +91,30 @@ def test_dtypes_of_complex_numbers(device, function):
     )
     assert found.dtype == dtype
     np.testing.assert_allclose(found.copy_to_host(), expected, rtol=1e-6)
+
+
+@pytest.mark.one_device
+@pytest.mark.in_turn(12)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("function", ["mean", "nanmean", "var", "std", "nanvar", "nanstd"])
+@pytest.mark.parametrize("dtype", ["int32", "float32", "complex64"])
+def test_dtypes_of_means(device, function, dtype):
+    """Dtypes of results are NumPy's; ours compute no variance in integers, whose means NumPy truncates."""
+    if not device.capabilities.fp64:
+        pytest.skip("without float64, dtypes of results are not NumPy's")
+    host = np.array([[1, 0, 1], [1, 1, 50]], dtype)
+    where = np.array([[True, True, False], [False, True, True]])
+    call = getattr(np, function)
+    for wanted in ("float32", "complex128", "int32"):
+        is_refused = wanted == "int32" and function != "mean" and (dtype != "int32" or function != "nanmean")
+        for options in ({"dtype": np.dtype(wanted)}, {"dtype": np.dtype(wanted), "axis": 1, "where": where}):
+            there = {**options, "where": cuda.to_device(where)} if "where" in options else options
+            if is_refused:
+                with pytest.raises(DTypeError):
+                    call(cuda.to_device(host), **there)
+                continue
+            with np.errstate(all="ignore"):
+                expected = np.asarray(call(host, **options))
+            found = call(cuda.to_device(host), **there)
+            assert found.dtype == expected.dtype, options
+            np.testing.assert_allclose(found.copy_to_host(), expected, rtol=1e-2, err_msg=str(options))

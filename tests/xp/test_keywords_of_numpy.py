@@ -112,3 +112,23 @@ def test_dtypes_are_checked_before_shapes(text):
         scope |= {"other": move(np.ones(4)), "imaginary": move(np.ones(4, complex))}
         with pytest.raises(TypeError):
             exec(text, scope)
+
+
+_METHODS = {
+    **dict.fromkeys("all any argmax argmin cumprod cumsum max min mean prod ptp round std sum trace var".split(), ()),
+    "clip": (0, 1),
+    "compress": ([True, False, True],),
+    "take": ([1, 2],),
+}
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("name", _METHODS)
+def test_methods_take_out(device, name):
+    if not device.capabilities.fp64:
+        pytest.skip("without float64, dtypes of results are not NumPy's")
+    given = (*_METHODS[name], A) if name == "compress" else (A, *_METHODS[name])
+    expected = np.asarray(getattr(np, name)(*given))
+    out = cuda.to_device(np.zeros(expected.shape, expected.dtype))
+    assert getattr(cuda.to_device(A), name)(*_METHODS[name], out=out) is out
+    np.testing.assert_allclose(out.copy_to_host(), expected)

@@ -88,8 +88,7 @@ def reduce(
         wanted = target.dtype
     if wanted is not None:
         wanted = np.dtype(wanted)
-    if wanted is not None and wanted.kind in "iuf" and x.dtype.kind == "c":
-        x = convert(x, wanted)
+    x = _real(x, wanted)
     reducer, axes, gone, kind = _reduction(ufunc, x.dtype, x.ndim, axis, wanted)
     if where is not True:
         x = _masked(reducer, x, where, ufunc, initial)
@@ -106,6 +105,11 @@ def reduce(
     if not keepdims and target is None:
         return found
     return finished(found, x, axes, keepdims=keepdims, out=target)
+
+
+def _real(x: DeviceNDArray, dtype: np.dtype[Any] | None) -> DeviceNDArray:
+    """The array itself, or the real parts of complex numbers that are reduced in a real dtype."""
+    return convert(x, dtype) if dtype is not None and dtype.kind in "iuf" and x.dtype.kind == "c" else x
 
 
 def _reduction(
@@ -246,6 +250,7 @@ def mean(
     """
     x = array_of(array)
     kind = np.dtype(dtype) if dtype is not None else x.dtype if x.dtype.kind not in "biu" else np.dtype(np.float64)
+    x = _real(x, kind)
     axes = axes_in(axis, x.ndim)
     if where is not True:
         held = np.dtype(np.float32) if kind.name in SHORT else kind
@@ -255,6 +260,12 @@ def mean(
         average = apply(np.divide, total, converted(count, held)).astype(kind, copy=False)
         return finished(average, x, (), keepdims=False, out=out)
     return finished(averaged(x, axes, kind, _count(x, axes)), x, axes, keepdims=keepdims, out=out)
+
+
+def check_inexact(name: str, dtype: Any) -> None:
+    """Raise `DTypeError` for a dtype of integers, in which means and squares of differences would be truncated."""
+    if np.dtype(dtype).kind in "biu":
+        raise DTypeError(f"numpy.{name} is not computed in {np.dtype(dtype)}", hint="pass a dtype of floats")
 
 
 def averaged(
@@ -285,6 +296,7 @@ def variance(
     """
     x = array_of(array)
     kind = np.dtype(dtype) if dtype is not None else x.dtype if x.dtype.kind not in "biu" else np.dtype(np.float64)
+    x = _real(x, kind)
     axes = axes_in(axis, x.ndim)
     held = np.dtype(np.float32) if kind.itemsize == 2 else kind
     middle = finished(averaged(x, axes, held, _count(x, axes)), x, axes, keepdims=True)

@@ -27,10 +27,8 @@ def masked_variance(
     NaN where there are no more elements than ``correction``.
     """
     x = array_of(a)
-    if x.dtype.kind in "biu":
-        x = x.astype(np.float64 if dtype is None else dtype)
-    elif dtype is not None:
-        x = x.astype(dtype, copy=False)
+    wanted = np.dtype(dtype) if dtype is not None else x.dtype if x.dtype.kind not in "biu" else np.dtype(np.float64)
+    x = x.astype(wanted, copy=False)
     there = array_of(mask_of(where, x.shape, x.context), x.context)
     there = there if there.shape == x.shape else there.broadcast_to(x.shape)
     zero = x.dtype.type(0)
@@ -43,4 +41,5 @@ def masked_variance(
     number = functions.converted(functions.count_nonzero(there, axis, keepdims=keepdims), squares.dtype)
     freedom = apply(np.subtract, number, squares.dtype.type(correction))
     freedom = chosen(apply(np.greater, freedom, 0), freedom, squares.dtype.type(np.nan))
-    return apply(np.divide, squares, freedom)
+    found = apply(np.divide, squares, freedom)
+    return found if dtype is None else found.astype(dtype, copy=False)

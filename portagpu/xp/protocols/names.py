@@ -10,6 +10,7 @@ import numpy as np
 from portagpu.errors import DTypeError, NumberRangeError, OutOfBoundsError, ShapeError
 from portagpu.expressions import items as items  # which registers subscripts
 from portagpu.expressions.apply import apply, apply_into
+from portagpu.expressions.reductions.functions import reduce
 from portagpu.expressions.writing import assign, is_number
 from portagpu.primitives.bins.histograms import bincount
 from portagpu.primitives.gathers.gathering import normal_axis
@@ -185,11 +186,13 @@ def _diagonal(a: DeviceNDArray, offset: int = 0, axis1: int = 0, axis2: int = 1)
 
 
 register("diagonal", _diagonal, _words("offset axis1 axis2"))
-register(
-    "trace",
-    lambda a, *args, out=None, **options: into(array_of(a).trace(*args, **options), out, "unsafe"),
-    _words("offset axis1 axis2 dtype out"),
-)
+
+
+def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+    return into(reduce(np.add, array_of(a).diagonal(offset, axis1, axis2), -1, dtype), out, "unsafe")
+
+
+register("trace", _trace, _words("offset axis1 axis2 dtype out"))
 register("real", lambda val: val.real, frozenset())
 register("imag", lambda val: val.imag, frozenset())
 

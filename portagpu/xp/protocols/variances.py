@@ -32,12 +32,15 @@ def _variance(name: str) -> Any:
         correction: float | None = None,
     ) -> Any:
         count = ddof if correction is None else correction
-        if not skips_nan and where is True and mean is None:
-            return functions.variance(a, axis, dtype, out, correction=count, keepdims=keepdims, root=is_root)
         x = array_of(a)
+        if dtype is not None:
+            functions.check_inexact(name, dtype)
+        if not skips_nan and where is True and mean is None:
+            return functions.variance(x, axis, dtype, out, correction=count, keepdims=keepdims, root=is_root)
         there = _present(x, where) if skips_nan else where
         found = masked_variance(x, there, axis, dtype, correction=count, keepdims=keepdims, mean=mean)
-        found = apply(np.sqrt, found) if is_root else found
+        if is_root:
+            found = apply(np.sqrt, found)
         return into(found, out) if skips_nan else functions.finished(found, found, (), keepdims=False, out=out)
 
     return function

@@ -152,10 +152,9 @@ class ArrayElements(ArrayBase):
         found: Self = numpy_dispatch.call("diagonal", self, offset=offset, axis1=axis1, axis2=axis2)
         return found
 
-    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Self:
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Self:
         """The sum of a diagonal."""
-        options = {} if dtype is None else {"dtype": dtype}
-        found: Self = numpy_dispatch.call("sum", self.diagonal(offset, axis1, axis2), axis=-1, **options)
+        found: Self = numpy_dispatch.call("trace", self, offset, axis1, axis2, dtype=dtype, out=out)
         return found
 
     def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Self:
