@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.dtypes import BOOL, FLOAT32, integer_range
+from portagpu.dtypes import BOOL, FLOAT32, UINT64, Kind, integer_range
 from portagpu.errors import KernelValueError, UnsupportedSyntaxError
 from portagpu.frontend.core.conditions import negate
 from portagpu.frontend.core.convert import (
@@ -50,6 +50,7 @@ _UNARY: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
     ast.Invert: ("~", operator.invert),
 }
 _RING = {ast.Add: BinaryOp.ADD, ast.Sub: BinaryOp.SUB, ast.Mult: BinaryOp.MUL}
+_OF_BITS = ast.BitAnd | ast.BitOr | ast.BitXor | ast.LShift | ast.RShift
 _BITS = {ast.BitAnd: BinaryOp.AND, ast.BitOr: BinaryOp.OR, ast.BitXor: BinaryOp.XOR}
 
 
@@ -86,6 +87,17 @@ def _refuse_zero(ctx: FunctionState, op: ast.operator, left: Value, right: Value
         )
 
 
+def _refuse_mixed_signs(ctx: FunctionState, symbol: str, left: Value, right: Value) -> None:
+    """Raise `KernelTypeError` for bits of uint64 and a signed dtype, which NumPy promotes to float64."""
+    kinds = number_type(ctx, left), number_type(ctx, right)
+    dtypes = {kind.dtype for kind in kinds if isinstance(kind, Scalar) and not kind.weak}
+    if UINT64 in dtypes and any(dtype.kind is Kind.INT for dtype in dtypes):
+        ctx.fail(
+            f"`{symbol}` of {describe(ctx, left)} and {describe(ctx, right)}: no integer type holds both",
+            hint="convert one of them, np.int64(...) or np.uint64(...)",
+        )
+
+
 def _as_integer(value: Any) -> Any:
     """A NumPy bool as Python's, which is an integer in arithmetic as bools of kernels are."""
     return bool(value) if isinstance(value, np.bool_) else value
@@ -95,6 +107,8 @@ def binary(ctx: FunctionState, op: ast.operator, left: Value, right: Value, *, c
     """``left op right``; where exceptions are reported and it is ``checked``, division by zero is one."""
     symbol, python = PYTHON.get(type(op), ("@", operator.matmul))
     _refuse_zero(ctx, op, left, right)
+    if isinstance(op, _OF_BITS):
+        _refuse_mixed_signs(ctx, symbol, left, right)
     if isinstance(left, Const) and isinstance(right, Const):
         what = f"`{left.value!r} {symbol} {right.value!r}`"
         return fold(ctx, python, _as_integer(left.value), _as_integer(right.value), what=what)
