@@ -88,7 +88,7 @@ def _read(info: DeviceNDArray, stream: Any) -> np.ndarray[Any, Any]:
 def _info_for(operands: list[Any], *, shares_matrix: bool) -> DeviceNDArray | None:
     """An array for the info of a call; None where nothing is checked, or where the call refuses its operands."""
     a, b = operands
-    if not isinstance(a, DeviceNDArray) or a.ndim < 2 or active.recorder is not None or not _are_wanted():
+    if not isinstance(a, DeviceNDArray) or a.ndim < 2 or not are_wanted():
         return None
     batch = a.shape[:-2]
     if isinstance(b, DeviceNDArray) and not (shares_matrix and not batch):
@@ -99,6 +99,7 @@ def _info_for(operands: list[Any], *, shares_matrix: bool) -> DeviceNDArray | No
     return device_array(batch, INT32, context=a.context) if 0 not in batch else None
 
 
-def _are_wanted() -> bool:
+def are_wanted() -> bool:
+    """Whether calls check what they computed: never while they are recorded, since they cannot wait."""
     chosen = _chosen.get()
-    return linalg_checks_wanted() if chosen is None else chosen
+    return active.recorder is None and (linalg_checks_wanted() if chosen is None else chosen)

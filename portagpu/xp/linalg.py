@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from portagpu import linalg
-from portagpu.errors import ArgumentTypeError, MatrixShapeError, OutOfBoundsError, ShapeError
+from portagpu.errors import ArgumentTypeError, FactorisationError, MatrixShapeError, OutOfBoundsError, ShapeError
 from portagpu.expressions.apply import apply, apply_into
 from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import filled
+from portagpu.linalg.checking import are_wanted
 from portagpu.primitives.gathers.sequences import band
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.ufuncs.operands import arrays_of
@@ -153,12 +154,28 @@ def matrix_power(x: Any, n: int, /) -> DeviceNDArray:
 
 
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> DeviceNDArray:
-    """How many singular values are larger than ``rtol`` times the largest; by default max(m, n) times the epsilon."""
+    """How many singular values are larger than ``rtol`` times the largest; by default max(m, n) times the epsilon.
+
+    Raises `FactorisationError` for a matrix that is not finite as `portagpu.linalg.checks` says, `ShapeError`,
+    `DTypeError`.
+    """
     array = matrices_of(x)
     values = svdvals(array)
     if values.shape[-1] == 0:
         return filled(array.shape[:-2], 0, np.dtype(np.int64), array.context)
-    return functions.count_nonzero(apply(np.greater, values, _cutoff(array, values, rtol)), -1)
+    return rank_of(values, _cutoff(array, values, rtol))
+
+
+def rank_of(values: DeviceNDArray, cutoff: Any) -> DeviceNDArray:
+    """How many singular values are above a cutoff. Raises `FactorisationError` for NaN, of which a count says nothing.
+
+    That waits for the device, unless `portagpu.linalg.checks` are off.
+    """
+    if are_wanted() and bool(functions.reduce(np.logical_or, apply(np.isnan, values), None)):
+        raise FactorisationError(
+            "a matrix has no rank: its singular values are NaN", hint="are all elements finite? see numpy.isfinite"
+        )
+    return functions.count_nonzero(apply(np.greater, values, cutoff), -1)
 
 
 def pinv(x: Any, /, *, rtol: Any = None) -> DeviceNDArray:

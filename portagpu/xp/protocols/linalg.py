@@ -150,9 +150,13 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO
 
 def _matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> DeviceNDArray:
     del hermitian
+    array = array_of(A)
+    if array.ndim < 2:  # a row: 0 if all elements are 0
+        return functions.reduce(np.logical_or, array, None, np.bool_).astype(np.int64)
     if tol is None:
-        return linalg.matrix_rank(A, rtol=rtol)
-    return functions.count_nonzero(apply(np.greater, linalg.svdvals(A), tol), -1)
+        return linalg.matrix_rank(array, rtol=rtol)
+    limits = tol if isinstance(tol, int | float) else array_of(tol)[..., None]
+    return linalg.rank_of(linalg.svdvals(array), limits)
 
 
 def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
@@ -169,11 +173,12 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     if rcond is None or rcond < 0:
         rcond = float(np.finfo(matrix.dtype).eps) * (max(matrix.shape) if rcond is None else 1)
     u, values, vh = linalg.svd(matrix, full_matrices=False)
-    counts = apply(np.greater, values, apply(np.multiply, rcond, values[:1]))
+    cutoff = apply(np.multiply, rcond, values[:1])
+    rank = linalg.rank_of(values, cutoff).astype(np.int32)
+    counts = apply(np.greater, values, cutoff)
     inverse = chosen(counts, apply(np.reciprocal, chosen(counts, values, 1)), 0)
     parts = matmul(apply(np.conjugate, u.T), sides)
     x = matmul(apply(np.conjugate, vh.T), apply(np.multiply, inverse if sides.ndim == 1 else inverse[:, None], parts))
-    rank = functions.count_nonzero(counts)
     apart = apply(np.absolute, apply(np.subtract, sides, matmul(matrix, x)))
     residuals = functions.reduce(np.add, apply(np.square, apart), 0).reshape(-1)
     if matrix.shape[0] <= matrix.shape[1] or int(rank) < matrix.shape[1]:

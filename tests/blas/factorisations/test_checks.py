@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from portagpu import cuda, errors, linalg
+from portagpu import cuda, errors, linalg, xp
 
 _SINGULAR = np.array([[1.0, 2.0], [2.0, 4.0]])
 _CALLS = {
@@ -106,3 +106,38 @@ def test_singular_values_and_eigenvalues_of_what_is_not_finite(device, n, value)
     a[0, 1] = a[1, 0] = value
     assert np.isnan(np.linalg.svd(cuda.to_device(a), compute_uv=False).copy_to_host()).all()
     assert np.isnan(np.linalg.eigvalsh(cuda.to_device(a)).copy_to_host()).all()
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (4, 2), (2, 4), (2, 3, 3)])
+def test_ranks_of_what_is_not_finite(device, dtype, value, shape):
+    """A count of singular values, which cannot be NaN, is an error."""
+    if not device.capabilities.fp64 and dtype in ("float64", "complex128"):
+        pytest.skip("float64")
+    a = np.ones(shape, dtype)
+    a[..., -1, 0] = value
+    x = cuda.to_device(a)
+    for call in (np.linalg.matrix_rank, lambda x: np.linalg.matrix_rank(x, tol=0.5), xp.linalg.matrix_rank):
+        with pytest.raises(np.linalg.LinAlgError) as caught:
+            call(x)
+        assert isinstance(caught.value, errors.PortaGPUError)
+        with linalg.checks(False):
+            assert not call(x).copy_to_host().any()
+    if len(shape) == 2:
+        with pytest.raises(np.linalg.LinAlgError):
+            np.linalg.lstsq(x, x)
+
+
+@pytest.mark.one_device
+def test_ranks_of_vectors_and_limits(device):
+    for a in (np.ones(3), np.zeros(3), np.array(0.0), np.array(2.0), np.array([0, np.nan]), np.zeros(0)):
+        assert int(np.linalg.matrix_rank(cuda.to_device(a.astype(np.float32)))) == np.linalg.matrix_rank(a)
+    a = np.stack([np.diag([1.0, 1e-3, 1e-9])] * 3).astype(np.float32)
+    limits = np.array([2, 1e-5, 1e-12], np.float32)
+    expected = np.linalg.matrix_rank(a, tol=limits)
+    for tol in (limits, cuda.to_device(limits)):
+        np.testing.assert_array_equal(np.linalg.matrix_rank(cuda.to_device(a), tol=tol).copy_to_host(), expected)
+    rank = np.linalg.lstsq(cuda.to_device(a[0]), cuda.to_device(a[0]))[2]
+    assert rank.dtype == np.linalg.lstsq(a[0], a[0])[2].dtype
