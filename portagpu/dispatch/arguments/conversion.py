@@ -173,7 +173,7 @@ def check_hashable(name: str, value: Any) -> None:
     """Raise `ArgumentTypeError` for a compile-time argument that cannot be a key."""
     try:
         hash(value)
-    except TypeError as error:
+    except Exception as error:  # of any kind: the class is the user's
         raise ArgumentTypeError(
             f"`{name}` is a compile-time parameter and must be hashable, not {with_article(type(value).__name__)}",
             hint="pass a number, a tuple of numbers, a dtype or a device function",

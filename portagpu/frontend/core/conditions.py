@@ -9,7 +9,7 @@ from portagpu.frontend.core.convert import (
     as_element,
     common_type,
     convert,
-    describe,
+    describe_both,
     leaf_type,
     number_type,
     truth,
@@ -74,8 +74,9 @@ def select(ctx: FunctionState, condition: Condition, yes: Value, no: Value, what
         return _select_array(ctx, ctx.temp(condition), yes, no)
     a_type, b_type = number_type(ctx, yes), number_type(ctx, no)
     if a_type is None or b_type is None:
+        one, other = describe_both(ctx, yes, no)
         ctx.fail(
-            f"{what} have no common type: {describe(ctx, yes)} and {describe(ctx, no)}",
+            f"{what} have no common type: {one} and {other}",
             hint="use an if statement around the code that differs",
         )
     constants = isinstance(yes, Const) or isinstance(no, Const)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import inspect
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -81,6 +83,8 @@ def describe(ctx: FunctionState, value: Value) -> str:
         if isinstance(value.value, Namespace):
             return f"cuda.{value.value.name}"
         name = getattr(value.value, "__name__", None)
+        if getattr(value.value, "is_device_function", False):
+            return f"the function {name}"
         return f"the {type(value.value).__name__} {name or repr(value.value)}"
     if isinstance(value, ArrayValue):
         return value.describe()
@@ -95,6 +99,29 @@ def describe(ctx: FunctionState, value: Value) -> str:
     if is_expr(value):
         return str(value.type)
     return type(value).__name__.removesuffix("Value").lower()
+
+
+def describe_both(ctx: FunctionState, one: Value, other: Value) -> tuple[str, str]:
+    """Types of two values that do not meet, for error messages: functions of one name with their lines."""
+    first, second = describe(ctx, one), describe(ctx, other)
+    if first != second:
+        return first, second
+    return f"{first}{_line_of(one)}", f"{second}{_line_of(other)}"
+
+
+def _line_of(value: Value) -> str:
+    """Where a function is defined, and the numbers that it captures; nothing for other values."""
+    function: Any = value.function if isinstance(value, FunctionValue) else getattr(value, "value", None)
+    function = getattr(function, "py_func", function)
+    code, source = getattr(function, "__code__", None), getattr(function, "source", None)
+    if code is not None:
+        closure = inspect.getclosurevars(function).nonlocals
+        numbers = "".join(f", {name} = {x!r}" for name, x in closure.items() if isinstance(x, int | float | complex))
+        return f" of {Path(code.co_filename).name}:{code.co_firstlineno}{numbers}"
+    if source is not None:
+        place = source.span(source.tree)
+        return f" of {Path(place.filename).name}:{place.line}:{place.column + 1}"
+    return ""
 
 
 def require_fp64(ctx: FunctionState, dtype: DType) -> None:
@@ -231,7 +258,7 @@ def truth(ctx: FunctionState, value: Value) -> Condition:
     if isinstance(value, Const):
         try:
             return Const(bool(value.value))
-        except (ValueError, TypeError):
+        except Exception:  # of any kind: the class may be the user's
             ctx.fail(f"{describe(ctx, value)} is neither true nor false")
     if isinstance(value, TupleValue):
         return Const(bool(value.items))
@@ -323,8 +350,9 @@ def unify(ctx: FunctionState, a: Value, b: Value, name: str) -> Element | Any:
     ta, tb = leaf_type(ctx, a), leaf_type(ctx, b)
     merged = unify_types(ctx, ta, tb)
     if merged is None:
+        one, other = describe_both(ctx, a, b)
         ctx.fail(
-            f"`{name}` is {describe(ctx, a)} on one path and {describe(ctx, b)} on the other",
+            f"`{name}` is {one} on one path and {other} on the other",
             hint="give the variable one type on all paths, or two names",
         )
     return merged

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from portagpu.constants import constant_key
 from portagpu.frontend.core.convert import leaf_type
 from portagpu.frontend.core.name_index import assigned_names, has_break, is_loop_local, is_read_elsewhere, mentions
 from portagpu.frontend.core.optional import adapt, is_none, widen
@@ -14,7 +15,7 @@ from portagpu.frontend.core.slots import conflict, force_slots, slots_of, to_slo
 from portagpu.frontend.core.state import FunctionState, LoopFrame, OpenLoop
 from portagpu.frontend.core.values import Missing, Value, aggregate, leaves, structure
 from portagpu.ir.nodes import Constant, Stmt
-from portagpu.ir.types import BOOLEAN
+from portagpu.ir.types import BOOLEAN, Pointer, Scalar, Vector
 
 _MAX_PASSES = 16
 
@@ -158,11 +159,8 @@ def _optional_kinds(ctx: FunctionState, old: Value, new: Value, kinds: list[Any]
 
 
 def _hashable(kind: Any) -> Any:
-    try:
-        hash(kind)
-    except TypeError:
-        return id(kind)
-    return kind
+    """A leaf's type, or a key of the constant that it is."""
+    return kind if isinstance(kind, Scalar | Vector | Pointer) else constant_key(kind)
 
 
 def _iterate(ctx: FunctionState, frame: LoopFrame, carried: list[str], make_body: Callable[[], None]) -> None:

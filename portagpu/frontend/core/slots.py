@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from portagpu.constants import same_constant
-from portagpu.frontend.core.convert import as_element, convert, describe, leaf_type, unify_types
+from portagpu.frontend.core.convert import as_element, convert, describe_both, leaf_type, unify_types
 from portagpu.frontend.core.name_index import is_loop_local
 from portagpu.frontend.core.optional import widen
 from portagpu.frontend.core.state import FunctionState
@@ -59,8 +59,9 @@ def conflict(
     ctx: FunctionState, name: str, a: Value, b: Value, where: str = "on one path and {} on the other"
 ) -> Missing:
     """What a variable is after paths that give it values without a common type; only its use is an error."""
+    one, other = describe_both(ctx, a, b)
     return Missing(
-        f"`{name}` is {describe(ctx, a)} {where.format(describe(ctx, b))}",
+        f"`{name}` is {one} {where.format(other)}",
         "give the variable one type on all paths, or two names",
     )
 

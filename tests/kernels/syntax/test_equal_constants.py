@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.errors import KernelTypeError
+from portagpu.errors import ArgumentTypeError, KernelError, KernelTypeError
 
 pytestmark = pytest.mark.one_device
 
@@ -161,3 +161,82 @@ def test_arrays_in_tuples_on_two_paths(device):
     assert out[0] == 4
     with pytest.raises(KernelTypeError, match="on one path and"):
         two[1, 1](np.array([True]), out)
+
+
+def _no_comparison(self, other):
+    raise RuntimeError("no comparison")
+
+
+def _no_hash(self):
+    raise RuntimeError("no hash")
+
+
+class _NoTruth:
+    def __bool__(self):
+        raise RuntimeError("no truth")
+
+
+COMPARISONS = {
+    "raises": {"__eq__": _no_comparison, "__hash__": lambda self: 1},
+    "gives an array": {"__eq__": lambda self, other: np.array([True, False]), "__hash__": lambda self: 1},
+    "has no truth": {"__eq__": lambda self, other: _NoTruth(), "__hash__": lambda self: 1},
+    "no hash": {"__eq__": _no_comparison, "__hash__": None},
+    "hash raises": {"__hash__": _no_hash},
+}
+
+
+@cuda.jit
+def number_of(thing):
+    return thing.number
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_that_fail(device, name):
+    """Objects whose ``==`` or hash is of no use are the same as themselves."""
+    kind = type("Thing", (), COMPARISONS[name])
+    first, second = kind(), kind()
+    first.number, second.number = 3, 5
+
+    @cuda.jit
+    def captured(r, q):
+        thing = first
+        for i in range(2):
+            r[i] = thing.number
+            thing = first
+        r[2], r[3], r[4] = number_of(first), number_of(second), number_of(first)
+        other = first if q else first  # noqa: RUF034
+        r[5] = other.number
+
+    found = np.zeros(6, np.int32)
+    captured[1, 1](found, 1)
+    assert found.tolist() == [3, 3, 3, 5, 3, 3]
+
+    @cuda.jit
+    def joined(r, q):
+        if q:
+            thing = first
+        else:
+            thing = second
+        r[0] = thing.number
+
+    with pytest.raises(KernelTypeError, match="`thing` is"):
+        joined[1, 1](found, 1)
+
+    @cuda.jit
+    def bound(r, thing: cuda.constexpr):
+        r[0] = thing.number
+
+    if "hash" in name:
+        with pytest.raises(ArgumentTypeError, match="must be hashable"):
+            bound[1, 1](found, first)
+        return
+    for thing in (first, second, first, first):
+        bound[1, 1](found, thing)
+        assert found[0] == thing.number
+
+    @cuda.jit
+    def compared(r):
+        r[0] = 1 if first == second else 2
+
+    with pytest.raises(KernelError):
+        compared[1, 1](found)

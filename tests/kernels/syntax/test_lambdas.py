@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 
 import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.errors import UnsupportedSyntaxError
+from portagpu.errors import KernelTypeError, UnsupportedSyntaxError
 from portagpu.frontend.source.lambdas import lambda_tree
 
 pytestmark = pytest.mark.one_device
@@ -62,3 +63,70 @@ def test_an_error_where_they_cannot_be():
     first.__code__ = first.__code__.replace(co_linetable=b"")  # as in Python 3.10, which keeps no columns
     with pytest.raises(UnsupportedSyntaxError, match="several lambdas"):
         lambda_tree(first)
+
+
+def _adding(n):
+    def function(x):
+        return x + n
+
+    return function
+
+
+FIRST, SECOND = _adding(1), _adding(2)
+DEVICE_FUNCTIONS = tuple(cuda.jit(device=True)(f) for f in (FIRST, SECOND))
+
+
+def lambdas_of_branches(r, q):
+    if q:
+        f = lambda x: x + 1  # noqa: E731
+    else:
+        f = lambda x: x * 2  # noqa: E731
+    r[0] = f(3)
+
+
+def lambdas_of_an_expression(r, q):
+    f = (lambda x: x + 1) if q else (lambda x: x * 2)
+    r[0] = f(3)
+
+
+def lambdas_of_a_loop(r, q):
+    f = lambda x: x + 1  # noqa: E731
+    for i in range(q):
+        r[i] = f(i)
+        f = lambda x: x * 2  # noqa: E731
+
+
+def closures(r, q):
+    f = FIRST if q else SECOND
+    r[0] = f(3)
+
+
+def device_functions(r, q):
+    if q:
+        f = DEVICE_FUNCTIONS[0]
+    else:
+        f = DEVICE_FUNCTIONS[1]
+    r[0] = f(3)
+
+
+@pytest.mark.parametrize(
+    "function", [lambdas_of_branches, lambdas_of_an_expression, lambdas_of_a_loop, closures, device_functions]
+)
+def test_errors_tell_functions_of_one_name_apart(device, function):
+    """A function that is chosen at run time is an error, which says where both are."""
+    with pytest.raises(KernelTypeError) as caught:
+        cuda.jit(function)[1, 1](np.zeros(2), 1)
+    first, second = re.findall(r"the function \w+ of (test_lambdas\.py:\d+(?::\d+)?(?:, n = \d)?)", str(caught.value))
+    assert first != second
+
+
+def test_functions_that_are_chosen_at_compile_time(device):
+    def kernel(r, q: cuda.constexpr):
+        f = (lambda x: x + 1) if q else (lambda x: x * 2)
+        g = DEVICE_FUNCTIONS[0] if q else DEVICE_FUNCTIONS[1]
+        r[0], r[1] = f(3), g(3)
+
+    found = np.zeros(2)
+    for q, expected in ((True, [4, 4]), (False, [6, 5])):
+        cuda.jit(kernel)[1, 1](found, q)
+        assert found.tolist() == expected
