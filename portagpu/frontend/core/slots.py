@@ -10,11 +10,9 @@ from portagpu.frontend.core.name_index import is_loop_local
 from portagpu.frontend.core.optional import widen
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import (
-    ArrayValue,
+    Aggregate,
     Const,
-    FunctionValue,
     Missing,
-    TupleValue,
     Value,
     aggregate,
     is_expr,
@@ -70,7 +68,7 @@ def slots_of(ctx: FunctionState, name: str, template: Value, kinds: list[Any]) -
     """The variables in which the leaves of ``name`` live."""
     if isinstance(template, Missing):
         return template
-    single = len(kinds) == 1 and not isinstance(template, ArrayValue | TupleValue | FunctionValue)
+    single = len(kinds) == 1 and not isinstance(template, Aggregate)
     parts: list[Value] = []
     for n, kind in enumerate(kinds):
         if isinstance(kind, Scalar | Vector | Pointer):
@@ -86,7 +84,7 @@ def to_slots(
     """Variables for a name's leaves, assigned at the end of each source block from the value it has there."""
     if isinstance(template, Missing):
         return template
-    single = len(kinds) == 1 and not isinstance(template, ArrayValue | TupleValue | FunctionValue)
+    single = len(kinds) == 1 and not isinstance(template, Aggregate)
     parts: list[Value] = []
     for n, kind in enumerate(kinds):
         if not isinstance(kind, Scalar | Vector | Pointer):

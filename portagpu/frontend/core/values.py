@@ -139,6 +139,10 @@ class FunctionValue:
         return self.defaults + (self.captured or ())
 
 
+Aggregate = ArrayValue | TupleValue | FunctionValue
+"""Values of several leaves, each of which has a variable of its own."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Missing:
     """A variable that has no usable value here; reading it is an error with this message."""

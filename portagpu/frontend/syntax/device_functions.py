@@ -24,9 +24,9 @@ from portagpu.frontend.core.registry import Call
 from portagpu.frontend.core.requests import BindParameter
 from portagpu.frontend.core.state import CallSite, DeviceFunction, FunctionState
 from portagpu.frontend.core.values import (
+    Aggregate,
     ArrayValue,
     Const,
-    FunctionValue,
     TupleValue,
     Value,
     is_expr,
@@ -238,7 +238,7 @@ def _inner_parameter(inner: FunctionState, source: FunctionSource, name: str, va
     if _is_bound(source, name, value, inner.program.py_float):
         return value
     parts: list[Value] = []
-    several = len(leaves(value)) > 1 or isinstance(value, ArrayValue | TupleValue | FunctionValue)
+    several = len(leaves(value)) > 1 or isinstance(value, Aggregate)
     for label, leaf in zip(_labels(name, value), leaves(value), strict=True):
         kind: Any
         if isinstance(leaf, Const):
@@ -278,7 +278,7 @@ def _emit_call(ctx: FunctionState, found: DeviceFunction, source: FunctionSource
     for name, value in zip(source.parameters, arguments, strict=True):
         if _is_bound(source, name, value, ctx.program.py_float):
             continue
-        several = len(leaves(value)) > 1 or isinstance(value, ArrayValue | TupleValue | FunctionValue)
+        several = len(leaves(value)) > 1 or isinstance(value, Aggregate)
         for leaf in leaves(value):
             if isinstance(leaf, Const):
                 kind = constant_type(leaf.value, ctx.program.py_float)

@@ -33,7 +33,6 @@ from portagpu.ir.nodes import (
     Break,
     CallFunction,
     Cast,
-    Constant,
     Continue,
     Expr,
     For,
@@ -48,8 +47,9 @@ from portagpu.ir.nodes import (
     While,
 )
 from portagpu.ir.program import Function, Program
-from portagpu.ir.types import INT, Pointer, Scalar, Space
+from portagpu.ir.types import Scalar
 from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
+from portagpu.passes.barriers.marks import is_own, varying
 
 _JOINED = frozenset({BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR})
 
@@ -61,14 +61,14 @@ def mark_branch_values(program: Program) -> Program:
     def marked(function: Function, *, is_kernel: bool = False) -> Function:
         if not any(isinstance(s, If | While | For) for s in function.body):
             return function
-        return replace(function, body=tuple(_Marker(function, is_kernel, numbers).block(function.body, False)))
+        return replace(function, body=tuple(_ValueMarker(function, is_kernel, numbers).block(function.body, False)))
 
     return replace(
         program, kernel=marked(program.kernel, is_kernel=True), functions=tuple(map(marked, program.functions))
     )
 
 
-class _Marker:
+class _ValueMarker:
     """The statements of one function."""
 
     def __init__(self, function: Function, is_kernel: bool, numbers: Iterator[int]) -> None:
@@ -96,7 +96,7 @@ class _Marker:
                     outside = self._mentions.get(slot, 0) > used.get(slot, 0)
                     counts = looped and slot in slots_in(statement.value)
                     result += self._assignment(statement) if outside and not counts else [statement]
-                case Store(base=base) if divergent and (_is_own(base) or self._writes[_array(base)] > 1):
+                case Store(base=base) if divergent and (is_own(base) or self._writes[_array(base)] > 1):
                     before, value = self._marked(statement.value)
                     result += [*before, replace(statement, value=value)]
                 case Return(values=values) if divergent and values:
@@ -162,8 +162,7 @@ class _Marker:
 
     def _mark(self, value: Expr) -> Operation:
         """The value, in a form that no compiler takes for the same in all threads."""
-        number = Constant(next(self._numbers), INT, span=value.span)
-        return Operation("varying", (value, number), value.type, span=value.span)
+        return varying(value, next(self._numbers))
 
     def _needs_mark(self, value: Expr) -> bool:
         kind = value.type
@@ -194,7 +193,3 @@ def _jumps(statement: Stmt) -> bool:
 def _array(base: Expr) -> str:
     """The name of an array, "" of others."""
     return base.name if isinstance(base, Var) else ""
-
-
-def _is_own(base: Expr) -> bool:
-    return isinstance(base.type, Pointer) and base.type.space is Space.THREAD

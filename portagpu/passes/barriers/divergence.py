@@ -36,7 +36,6 @@ from portagpu.ir.nodes import (
     Instruction,
     Load,
     Logical,
-    Operation,
     Select,
     Stmt,
     Store,
@@ -45,8 +44,9 @@ from portagpu.ir.nodes import (
     While,
 )
 from portagpu.ir.program import Function, Program
-from portagpu.ir.types import BOOLEAN, INT, VOID, Pointer, Space
+from portagpu.ir.types import BOOLEAN, INT, VOID
 from portagpu.ir.walk import all_expressions, all_statements, assigned, blocks, children, expressions
+from portagpu.passes.barriers.marks import is_own, varying
 from portagpu.source import Span
 
 
@@ -64,7 +64,7 @@ def mark_divergence(program: Program) -> Program:
 
     def marked(function: Function, *, is_kernel: bool = False) -> Function:
         names = None if is_kernel else frozenset(divergent[function.name])
-        marker = _Marker(function, callees, Uniformity(function, arguments=is_kernel, divergent=names), numbers)
+        marker = _BranchMarker(function, callees, Uniformity(function, arguments=is_kernel, divergent=names), numbers)
         for call in _calls(function.body):
             for name, value in zip(parameters[call.function], call.args, strict=True):
                 if not marker.uniform.is_uniform(value):
@@ -76,7 +76,7 @@ def mark_divergence(program: Program) -> Program:
     return replace(program, kernel=kernel, functions=tuple(reversed(functions)))
 
 
-class _Marker:
+class _BranchMarker:
     """The statements of one function."""
 
     def __init__(
@@ -109,8 +109,8 @@ class _Marker:
 
     def _mark(self, span: Span) -> Compare:
         """A condition that always holds, in a form that no compiler takes for the same in all threads."""
-        number, zero, one = (Constant(n, INT, span=span) for n in (next(self._numbers), 0, 1))
-        return Compare(CompareOp.LT, Operation("varying", (zero, number), INT, span=span), one, BOOLEAN, span=span)
+        zero, one = (Constant(n, INT, span=span) for n in (0, 1))
+        return Compare(CompareOp.LT, varying(zero, next(self._numbers)), one, BOOLEAN, span=span)
 
     def _needs_mark(self, statement: Stmt) -> bool:
         if self._marks.has_barrier(statement) or not self._diverges(statement) or not self._is_used_outside(statement):
@@ -172,15 +172,11 @@ def _below(expr: Expr) -> Iterable[Expr]:
 
 def _sets_elements(statement: Stmt) -> bool:
     """Whether a statement may set elements of a thread's own arrays, which compilers keep as variables."""
-    if isinstance(statement, Store | VectorStore) and _is_own(statement.base):
+    if isinstance(statement, Store | VectorStore) and is_own(statement.base):
         return True
     if isinstance(statement, Instruction) and statement.results:
         return True
-    return any(_is_own(value) for call in _calls((statement,)) for value in call.args)
-
-
-def _is_own(base: Expr) -> bool:
-    return isinstance(base.type, Pointer) and base.type.space is Space.THREAD
+    return any(is_own(value) for call in _calls((statement,)) for value in call.args)
 
 
 def _calls(body: tuple[Stmt, ...]) -> Iterable[CallFunction]:
