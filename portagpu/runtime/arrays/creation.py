@@ -56,6 +56,8 @@ def to_device(
     allocated but not filled. The copy is made on ``stream``: with one other than 0, and page-locked memory, it is under
     way when the call returns. The array is on the stream's device, or in ``context``.
 
+    Arrays in Fortran order keep it; others, with gaps or permuted axes, become C order.
+
     Raises `DTypeError` for dtypes that no device has, `ShapeError` where ``to`` has another shape, `OutOfMemoryError`.
     """
     if to is not None:
