@@ -15,7 +15,7 @@ from portagpu.settings import Settings
 _GENERATED = "<portagpu"  # how file names of generated Python begin
 _CALLERS = frozenset({"contextlib", "functools", "jax", "jaxlib", "torch"})  # packages that call for the user
 _lock = threading.Lock()
-_told: set[str] = set()
+_reported: set[str] = set()
 
 
 def users_frame(frame: FrameType | None) -> FrameType | None:
@@ -46,9 +46,9 @@ def warn(text: str, category: type[Warning]) -> None:
 def unsafe_cache(settings: Settings, variable: str, folder: str, error: OSError) -> None:
     """Warn, once for each variable, that a driver's cache is elsewhere than the user said."""
     with _lock:
-        if variable in _told or not settings.warnings:
+        if variable in _reported or not settings.warnings:
             return
-        _told.add(variable)
+        _reported.add(variable)
     text = (
         f"{variable}={folder} is not used, since other users could put programs there that run as yours "
         f"({error.filename}: {error.strerror}); compiled kernels are kept in a private folder: "
@@ -60,9 +60,9 @@ def unsafe_cache(settings: Settings, variable: str, folder: str, error: OSError)
 def unkept(settings: Settings, folder: Path, error: OSError) -> None:
     """Warn, once in a process, that what is compiled cannot be kept. Where warnings are errors, this one is none."""
     with _lock:
-        if "unkept" in _told or not settings.warnings:
+        if "unkept" in _reported or not settings.warnings:
             return
-        _told.add("unkept")
+        _reported.add("unkept")
     text = (
         f"compiled kernels cannot be kept in {folder} ({error.strerror or error}), so each process compiles anew: "
         "set PORTAGPU_CACHE_DIR to a folder of your own, or PORTAGPU_DISK_CACHE=0"

@@ -114,11 +114,11 @@ def main(sizes: tuple[int, ...], dtypes: tuple[str, ...]) -> None:
     for size in sizes:
         for dtype in dtypes:
             times = measured(size, dtype)
-            told = (_told(name, times, 2.0 * size**3) for name in times)
-            click.echo(f"{size} {dtype}: {'; '.join(told)}")
+            figures = (_figures(name, times, 2.0 * size**3) for name in times)
+            click.echo(f"{size} {dtype}: {'; '.join(figures)}")
 
 
-def _told(name: str, times: dict[str, float], flop: float) -> str:
+def _figures(name: str, times: dict[str, float], flop: float) -> str:
     """A way's figures, with the share of what torch reaches."""
     seconds, peer = times[name], times[_PEERS.get(name, name)]
     return f"{name} {flop / seconds / 1e12:.4g} TFLOP/s, {seconds * 1e6:.4g} us ({peer / seconds:.3f})"

@@ -158,7 +158,7 @@ class Condition(NamedTuple):
     argument: str
     value: Any
 
-    def told(self, routine: str, signature: inspect.Signature) -> str:
+    def message(self, routine: str, signature: inspect.Signature) -> str:
         """The text of SciPy's error."""
         parameters = [x for x in signature.parameters.values() if x.name != "stream"]
         is_needed = any(x.name == self.argument and x.default is x.empty for x in parameters)
@@ -195,7 +195,7 @@ def in_dtype(
         except PortaGPUError as problem:
             condition = vars(problem).pop("condition", None)
             if condition is not None and condition.argument in signature.parameters:
-                problem.notes += (condition.told(name, signature),)
+                problem.notes += (condition.message(name, signature),)
             raise
         except TypeError:
             try:
@@ -311,10 +311,10 @@ def option(value: Any, name: str, meanings: Sequence[str]) -> int:
     except TypeError:
         number = -1
     if not 0 <= number < len(meanings):
-        told = ", ".join(f"{n} {meaning}" for n, meaning in enumerate(meanings))
+        choices = ", ".join(f"{n} {meaning}" for n, meaning in enumerate(meanings))
         last = len(meanings) - 1
         expression = f"({name}==0||{name}==1)" if last == 1 else f"({name}>=0 && {name} <={last})"
-        raise as_scipy(UnknownOptionError(f"{name} is {value!r}", hint=told), expression, name, value)
+        raise as_scipy(UnknownOptionError(f"{name} is {value!r}", hint=choices), expression, name, value)
     return number
 
 

@@ -113,7 +113,7 @@ class Capabilities:
     language_option: str  # build option under which subgroups and float atomics compile ("" or "-cl-std=CL3.0")
     max_registers_option: bool  # -cl-nv-maxrregcount and -cl-nv-verbose are understood
     allows_build_option_g: bool
-    inline_ptx: bool  # the compiler takes PTX text: `portagpu.backends.opencl.ptx.brought` says what that brings
+    inline_ptx: bool  # the compiler takes PTX text: `portagpu.backends.opencl.ptx.capabilities` says what that brings
     rewritten_ptx: bool = False  # its PTX has instructions that are compiled wrongly: they are replaced
     packed_dot_product: bool = False  # cl_khr_integer_dot_product of a GPU works, under `language_option`
     builtin_prefetch: bool = False  # the compiler takes __builtin_prefetch: a CPU's, where OpenCL's may do nothing

@@ -93,7 +93,7 @@ class Inspection(Specialisations, OfflineCompilation):
             )
         return found
 
-    def _told(self, signature: Any, tell: Callable[[Overload], Any]) -> Any:
+    def _by_signature(self, signature: Any, tell: Callable[[Overload], Any]) -> Any:
         """One answer for a signature or a specialised kernel, else a dict by signature."""
         if signature is not None:
             return tell(self._selected(signature))
@@ -148,7 +148,7 @@ class Inspection(Specialisations, OfflineCompilation):
                 self._refuse(f"the driver of {overload.compiled.context.device.name} shows no assembly")
             return text
 
-        return self._told(signature, tell)
+        return self._by_signature(signature, tell)
 
     def inspect_llvm(self, signature: Any = None) -> NoReturn:
         """Raise `MissingCapabilityError`: there is no LLVM IR."""
@@ -184,23 +184,23 @@ class Inspection(Specialisations, OfflineCompilation):
 
     def get_regs_per_thread(self, signature: Any = None) -> Any:
         """Registers of a thread for a signature, or a dict of all; None where the device does not tell."""
-        return self._told(signature, lambda o: o.figures.regs_per_thread)
+        return self._by_signature(signature, lambda o: o.figures.regs_per_thread)
 
     def get_const_mem_size(self, signature: Any = None) -> Any:
         """Bytes of constant memory for a signature, or a dict of all."""
-        return self._told(signature, lambda o: o.figures.const_mem_size)
+        return self._by_signature(signature, lambda o: o.figures.const_mem_size)
 
     def get_shared_mem_per_block(self, signature: Any = None) -> Any:
         """Bytes of static shared memory for a signature, or a dict of all."""
-        return self._told(signature, lambda o: o.figures.shared_mem_per_block)
+        return self._by_signature(signature, lambda o: o.figures.shared_mem_per_block)
 
     def get_local_mem_per_thread(self, signature: Any = None) -> Any:
         """Bytes of a thread's local memory for a signature, or a dict of all."""
-        return self._told(signature, lambda o: o.figures.local_mem_per_thread)
+        return self._by_signature(signature, lambda o: o.figures.local_mem_per_thread)
 
     def get_max_threads_per_block(self, signature: Any = None) -> Any:
         """The largest block for a signature, or a dict of all."""
-        return self._told(signature, lambda o: o.figures.max_threads_per_block)
+        return self._by_signature(signature, lambda o: o.figures.max_threads_per_block)
 
 
 def _fits(types: tuple[Type, ...], declared: tuple[Type, ...]) -> bool:

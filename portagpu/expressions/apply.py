@@ -47,9 +47,9 @@ def apply(ufunc: np.ufunc, *values: Any) -> DeviceNDArray:
         except OverflowError:
             pass
         else:
-            return put_off(_node(applied, operands), 3)
+            return lazy_array(_node(applied, operands), 3)
     try:
-        operands, kinds, shape, context = taken(values)
+        operands, kinds, shape, context = as_operands(values)
     except ShapeError:
         _check_dtypes(ufunc, values)
         raise
@@ -60,10 +60,10 @@ def apply(ufunc: np.ufunc, *values: Any) -> DeviceNDArray:
         truth = None if np.dtype(bool) in kinds else compared_beyond(ufunc, operands, function)
         if truth is None:
             raise beyond(ufunc, function, error) from None
-        return put_off(Node(context, conversion(function.dtype), (as_operand(truth),), shape), 3)
+        return lazy_array(Node(context, conversion(function.dtype), (as_operand(truth),), shape), 3)
     strides = strides_of(operands, shape, function.dtype)
     remember(key, values, function, shape, strides)
-    return put_off(Node(context, function, operands, shape, strides=strides), 3)
+    return lazy_array(Node(context, function, operands, shape, strides=strides), 3)
 
 
 def _node(applied: Applied, values: tuple[Any, ...]) -> Node:
@@ -78,17 +78,17 @@ def _node(applied: Applied, values: tuple[Any, ...]) -> Node:
 
 
 def strides_of(operands: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...] | None:
-    """Strides of a result in order K of operands as `taken` gives them; None for C order."""
+    """Strides of a result in order K of operands as `as_operands` gives them; None for C order."""
     for x in operands:
         if x.strides is not None if type(x) is Node else isinstance(x, DeviceNDArray) and x.layout != "C":
             break
     else:
         return None
-    lies = tuple(_lies(x) for x in operands if isinstance(x, DeviceNDArray | Node))
-    return strides_in_order_k(shape, lies, dtype.itemsize)
+    layouts = tuple(_layout_of(x) for x in operands if isinstance(x, DeviceNDArray | Node))
+    return strides_in_order_k(shape, layouts, dtype.itemsize)
 
 
-def _lies(x: DeviceNDArray | Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _layout_of(x: DeviceNDArray | Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return x.shape, contiguous_strides(x.shape, x.dtype, "C") if x.strides is None else x.strides
 
 
@@ -110,7 +110,7 @@ def apply_all(
     Raises as `apply`.
     """
     try:
-        operands, kinds, shape, context = taken(values)
+        operands, kinds, shape, context = as_operands(values)
     except ShapeError:
         _check_dtypes(ufunc, values, dtype=dtype, casting=casting)
         raise
@@ -119,7 +119,7 @@ def apply_all(
         operands = typed(operands, functions[0].inputs)
     except OverflowError as error:
         raise beyond(ufunc, functions[0], error) from None
-    return tuple(put_off(result_of(context, function, operands, shape)) for function in functions)
+    return tuple(lazy_array(result_of(context, function, operands, shape)) for function in functions)
 
 
 def result_of(context: Context, function: Operation, operands: tuple[Any, ...], shape: tuple[int, ...]) -> Node:
@@ -170,7 +170,7 @@ def apply_into(
     if key is not None and repeat_into(out, values, key):
         return out
     try:
-        operands, kinds, shape, context = taken((*values, out))
+        operands, kinds, shape, context = as_operands((*values, out))
     except ShapeError:
         _check_dtypes(ufunc, values, out, dtype, casting)
         raise
@@ -184,7 +184,7 @@ def apply_into(
         node.applied = remember(key, (*values, out), function, shape)
     check_fits(function.dtype, out.dtype, casting)
     if where is not True:
-        mask = taken((mask_of(where, out.shape, context), out))[0][0]
+        mask = as_operands((mask_of(where, out.shape, context), out))[0][0]
         chosen = operation("where", (np.dtype(bool), out.dtype, out.dtype), out.dtype)
         node = Node(context, chosen, (mask, node, out), shape)
     store(node, out, casting)
@@ -196,14 +196,14 @@ def convert(x: DeviceNDArray, dtype: np.dtype[Any]) -> DeviceNDArray:
 
     In the order of the array's axes, as `numpy.empty_like` has it.
     """
-    operands, _, shape, context = taken((x,))
+    operands, _, shape, context = as_operands((x,))
     if x.dtype.kind == "c" and dtype.kind == "b":
         return apply(np.not_equal, x, 0)
     if x.dtype.kind == "c" and dtype.kind != "c":
         real = operation(".real", (x.dtype,), np.empty(0, x.dtype).real.dtype)
         operands = (Node(context, real, operands, shape),)
     strides = None if x.layout == "C" else strides_like(shape, x.strides, x.itemsize, dtype.itemsize)
-    return put_off(Node(context, conversion(dtype), operands, shape, strides=strides))
+    return lazy_array(Node(context, conversion(dtype), operands, shape, strides=strides))
 
 
 def store(node: Node, out: DeviceNDArray, casting: Any = "same_kind") -> None:
@@ -223,7 +223,7 @@ def _check_dtypes(
     casting: Any = "same_kind",
 ) -> None:
     """Raise `DTypeError` for operands that have a second error beside their shapes: NumPy checks dtypes first."""
-    kinds = tuple(taken((x,))[1][0] for x in values)
+    kinds = tuple(as_operands((x,))[1][0] for x in values)
     function = operations_of(ufunc, kinds, dtype, casting)[0]
     if out is not None:
         check_fits(function.dtype, out.dtype, casting)
@@ -243,7 +243,7 @@ def check_fits(found: np.dtype[Any], wanted: np.dtype[Any], casting: Any = "same
         raise DTypeError(f"results of {found} cannot become {wanted}", hint=hint)
 
 
-def taken(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[int, ...], Context]:
+def as_operands(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[int, ...], Context]:
     """Operands as nodes take them, their dtypes or Python types, the common shape, and where they are."""
     operands: list[Any] = []
     kinds: list[Any] = []
@@ -336,7 +336,7 @@ class PutOff:
         evaluate_all([put.node for array in arrays if isinstance(put := array.deferred, PutOff)])
 
 
-def put_off(node: Node, depth: int = 2) -> DeviceNDArray:
+def lazy_array(node: Node, depth: int = 2) -> DeviceNDArray:
     """The array of a node, computed when something needs it: read, stored, shown or overtaken by a launch.
 
     ``depth``: frames between this one and those that may be the user's.

@@ -8,7 +8,7 @@ import numpy as np
 
 from portagpu.errors import DTypeError, NumberRangeError, ShapeError
 from portagpu.expressions.applied import Applied, as_operand, keep
-from portagpu.expressions.apply import convert, put_off, result_of, taken
+from portagpu.expressions.apply import as_operands, convert, lazy_array, result_of
 from portagpu.expressions.evaluation import evaluate
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion, operation
@@ -43,27 +43,27 @@ def filled(
     applied: Applied | None = context.applied.get(key)
     if applied is None:
         applied = keep(key, Applied(context, conversion(dtype), shape, True, strides))
-    return put_off(Node(context, applied.operation, (as_operand(number_of(number, dtype)),), shape, None, applied))
+    return lazy_array(Node(context, applied.operation, (as_operand(number_of(number, dtype)),), shape, None, applied))
 
 
 def broadcast(
     value: Any, shape: tuple[int, ...], dtype: np.dtype[Any], context: Context, strides: tuple[int, ...] | None = None
 ) -> DeviceNDArray:
     """A new array that repeats the elements of an array, cast to a dtype; put off. Raises as `assign`."""
-    operands = taken((_fitting(as_source(value, dtype, context), shape),))[0]
-    return put_off(Node(context, conversion(dtype), operands, shape, strides=strides))
+    operands = as_operands((_fitting(as_source(value, dtype, context), shape),))[0]
+    return lazy_array(Node(context, conversion(dtype), operands, shape, strides=strides))
 
 
 def chosen(condition: Any, x: Any, y: Any) -> DeviceNDArray:
     """``x`` where the condition is true, else ``y``: all broadcast, dtypes are promoted as NumPy does."""
-    operands, kinds, shape, context = taken((condition, x, y))
+    operands, kinds, shape, context = as_operands((condition, x, y))
     dtype = promoted(kinds[1:], (x, y))
     operands = tuple(_of(value, kind) for value, kind in zip(operands, (_TRUTH, dtype, dtype), strict=True))
-    return put_off(result_of(context, operation("where", (_TRUTH, dtype, dtype), dtype), operands, shape))
+    return lazy_array(result_of(context, operation("where", (_TRUTH, dtype, dtype), dtype), operands, shape))
 
 
 def promoted(kinds: Any, values: tuple[Any, ...]) -> np.dtype[Any]:
-    """The dtype that NumPy gives operands with kinds as of `taken`. Raises `NumberRangeError`."""
+    """The dtype that NumPy gives operands with kinds as of `as_operands`. Raises `NumberRangeError`."""
     try:  # Python's numbers adapt to the others' dtype
         return np.result_type(*(x if isinstance(kind, type) else kind for kind, x in zip(kinds, values, strict=True)))
     except OverflowError as error:
@@ -77,8 +77,8 @@ def _of(value: Any, dtype: np.dtype[Any]) -> Any:
 
 def part(x: DeviceNDArray, name: str, dtype: np.dtype[Any]) -> DeviceNDArray:
     """An attribute of each element: ".real" or ".imag"."""
-    operands, kinds, shape, context = taken((x,))
-    return put_off(result_of(context, operation(name, (kinds[0],), dtype), operands, shape))
+    operands, kinds, shape, context = as_operands((x,))
+    return lazy_array(result_of(context, operation(name, (kinds[0],), dtype), operands, shape))
 
 
 def assign(target: DeviceNDArray, value: Any, where: DeviceNDArray | None = None) -> None:
@@ -96,14 +96,14 @@ def assign(target: DeviceNDArray, value: Any, where: DeviceNDArray | None = None
         if value.context is not context:
             value = to_device(value.copy_to_host(), context=context)
         value = _fitting(value, shape)
-        operand = taken((value,))[0][0]
+        operand = as_operands((value,))[0][0]
     else:
         operand = number_of(value, dtype)
     if not target.size:
         return
     node = _converted(operand, dtype, shape, context)
     if where is not None:
-        mask = taken((where,))[0][0]
+        mask = as_operands((where,))[0][0]
         node = Node(context, operation("where", (_TRUTH, dtype, dtype), dtype), (mask, node, target), shape)
     write(node, target, value if isinstance(value, DeviceNDArray) else None)
 
@@ -123,7 +123,7 @@ def place(target: DeviceNDArray, value: DeviceNDArray) -> None:
             if target.dtype.kind not in NUMBERS or target.align or is_one_copy(source, target):
                 copy_strided(source, target, current_stream(context))
                 return
-        operand = taken((value,))[0][0]
+        operand = as_operands((value,))[0][0]
         evaluate(_converted(operand, target.dtype, target.shape, context), into=target)
 
 
@@ -148,7 +148,7 @@ def rolled(x: DeviceNDArray, shifts: tuple[int, ...]) -> DeviceNDArray | None:
     if source.align:
         return None
     strides = None if x.layout == "C" else strides_like(x.shape, x.strides, x.itemsize)
-    return put_off(Node(x.context, conversion(x.dtype), (source,), x.shape, first, strides=strides))
+    return lazy_array(Node(x.context, conversion(x.dtype), (source,), x.shape, first, strides=strides))
 
 
 def number_of(value: Any, dtype: np.dtype[Any]) -> Any:

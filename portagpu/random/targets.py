@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, ArgumentValueError, DTypeError, MissingCapabilityError, ShapeError
-from portagpu.expressions.apply import convert, put_off, taken
+from portagpu.expressions.apply import as_operands, convert, lazy_array
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -143,8 +143,8 @@ def laid_out(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any], context: 
     if not isinstance(value, DeviceNDArray):
         host = np.broadcast_to(np.asarray(value).astype(dtype), shape)
         return to_device(np.ascontiguousarray(host).reshape(-1), context=context)
-    operands, _, _, where = taken((value,))
-    made = put_off(Node(where, conversion(dtype), operands, shape))
+    operands, _, _, where = as_operands((value,))
+    made = lazy_array(Node(where, conversion(dtype), operands, shape))
     made.buffer  # noqa: B018 - computed now
     flat: DeviceNDArray = made.reshape(-1)
     return flat

@@ -170,21 +170,21 @@ def _differences(one: Cell, other: Cell, old: Run, new: Run) -> Iterator[str]:
     devices = old.devices[one.device], new.devices[other.device]
     machines = [run.machines[device.machine] for run, device in zip((old, new), devices, strict=True)]
     for name in ("name", "platform", "driver", "version", "compiler"):
-        yield from _told(name if name != "name" else "device", *(getattr(device, name) for device in devices))
+        yield from _difference(name if name != "name" else "device", *(getattr(device, name) for device in devices))
     for name in ("label", "processor", "cores"):
-        yield from _told(f"machine's {name}", *(getattr(machine, name) for machine in machines))
-    yield from _told("memory", one.memory.value, other.memory.value)
-    yield from _told("caches", one.caches.value, other.caches.value)
+        yield from _difference(f"machine's {name}", *(getattr(machine, name) for machine in machines))
+    yield from _difference("memory", one.memory.value, other.memory.value)
+    yield from _difference("caches", one.caches.value, other.caches.value)
     if one.arithmetic != other.arithmetic:
         yield f"arithmetic: {one.arithmetic or 'as asked'} then, {other.arithmetic or 'as asked'} now"
     if old.seed != new.seed:
         yield f"seed of the operands: {old.seed} then, {new.seed} now"
     for name in sorted(old.method.keys() | new.method.keys()):
-        yield from _told(f"method's {name}", old.method.get(name, "none"), new.method.get(name, "none"))
+        yield from _difference(f"method's {name}", old.method.get(name, "none"), new.method.get(name, "none"))
     yield from _clocks(one, other)
 
 
-def _told(name: str, old: Any, new: Any) -> Iterator[str]:
+def _difference(name: str, old: Any, new: Any) -> Iterator[str]:
     if old != new and old not in ("", None) and new not in ("", None):
         yield f"{name}: {old} then, {new} now"
 

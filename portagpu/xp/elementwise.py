@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import DTypeError
-from portagpu.expressions.apply import apply, apply_into, taken
+from portagpu.expressions.apply import apply, apply_into, as_operands
 from portagpu.expressions.powers import power
 from portagpu.expressions.writing import part, promoted
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -82,7 +82,7 @@ def bounded(x: Any, low: Any, high: Any, *, strict: bool = False) -> DeviceNDArr
         high = None if type(high) is int and high >= limits.max else high
     found = array
     if low is not None and high is not None:  # two steps would promote twice
-        found = array.astype(promoted(taken((array, low, high))[1], (array, low, high)), copy=False)
+        found = array.astype(promoted(as_operands((array, low, high))[1], (array, low, high)), copy=False)
     if low is not None:
         found = apply(np.maximum, found, low if strict else _bound(low, found.dtype))
     if high is not None:

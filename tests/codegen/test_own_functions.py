@@ -12,7 +12,7 @@ import pytest
 
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
-from portagpu.backends.opencl.ptx.brought import from_ptx
+from portagpu.backends.opencl.ptx.capabilities import from_ptx
 from portagpu.dispatch.code.lowering import lower_kernel
 from portagpu.dtypes import FLOAT32
 from portagpu.ir.types import ArrayType, Layout, Scalar

@@ -8,7 +8,7 @@ import pytest
 
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
-from portagpu.backends.opencl.ptx.brought import from_ptx
+from portagpu.backends.opencl.ptx.capabilities import from_ptx
 from portagpu.dispatch.code.lowering import lower_kernel
 from portagpu.dtypes import FLOAT16, FLOAT32, FLOAT64, UINT16
 from portagpu.errors import MissingCapabilityError

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.backends.opencl.ptx.brought import from_ptx
+from portagpu.backends.opencl.ptx.capabilities import from_ptx
 from portagpu.device.ideal_device import IDEAL
 from portagpu.dispatch.code.lowering import lower_kernel
 from portagpu.dtypes import FLOAT32, INT32

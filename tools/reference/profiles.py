@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from portagpu.backends.opencl.ptx.brought import from_ptx
+from portagpu.backends.opencl.ptx.capabilities import from_ptx
 from portagpu.device.capabilities import DeviceType
 from portagpu.device.ideal_device import IDEAL
 

@@ -63,7 +63,7 @@ class OpenCL:
             raise Refusal(status.value)
         return _Pointer(made)
 
-    def told(self, name: str, *which: Any) -> bytes:
+    def info(self, name: str, *which: Any) -> bytes:
         """What one of the functions clGet...Info tells."""
         size = ctypes.c_size_t()
         self.call(name, *which, ctypes.c_size_t(0), None, ctypes.byref(size))
@@ -83,9 +83,9 @@ class OpenCL:
     def device(self, key: str) -> Any:
         """The first device with this key (`DeviceIdentity.key`), or None."""
         for platform in self.listed("clGetPlatformIDs"):
-            name = _words(self.told("clGetPlatformInfo", platform, _PLATFORM_NAME))
+            name = _words(self.info("clGetPlatformInfo", platform, _PLATFORM_NAME))
             for device in self.listed("clGetDeviceIDs", platform, ctypes.c_uint64(_ALL_DEVICES)):
-                texts = [_words(self.told("clGetDeviceInfo", device, w)) for w in (_DEVICE_NAME, _DRIVER_VERSION)]
+                texts = [_words(self.info("clGetDeviceInfo", device, w)) for w in (_DEVICE_NAME, _DRIVER_VERSION)]
                 if "|".join((name, *texts)) == key:
                     return device
         return None
@@ -97,13 +97,13 @@ class OpenCL:
         try:
             devices = (_Pointer * 1)(device)
             status = self._function("clBuildProgram")(program, 1, devices, options, None, None)
-            said = self.told("clGetProgramBuildInfo", program, device, _BUILD_LOG).rstrip(b"\0")
+            said = self.info("clGetProgramBuildInfo", program, device, _BUILD_LOG).rstrip(b"\0")
             return status, said, b"" if status else self._binary(program)
         finally:
             self._function("clReleaseProgram")(program)
 
     def _binary(self, program: Any) -> bytes:
-        (size,) = struct.unpack("N", self.told("clGetProgramInfo", program, _BINARY_SIZES))
+        (size,) = struct.unpack("N", self.info("clGetProgramInfo", program, _BINARY_SIZES))
         buffer = ctypes.create_string_buffer(max(1, size))
         place = (_Pointer * 1)(ctypes.addressof(buffer))
         self.call("clGetProgramInfo", program, _BINARIES, ctypes.c_size_t(ctypes.sizeof(place)), place, None)

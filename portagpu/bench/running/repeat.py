@@ -13,10 +13,12 @@ from portagpu.errors import PortaGPUError
 def repetition(device: DeviceRecord, entry: Entry, options: Options, caches: Caches = Caches.HOT) -> str:
     """The command for an entry on a device, with all that its workload, its operands and its peers depend on."""
     of_suite = entry.command or (entry.path.partition("/")[0], "--filter", entry.path)
-    return shlex.join([*entry.program, *of_suite, "--device", selector(device), *_told(options, caches is Caches.COLD)])
+    return shlex.join(
+        [*entry.program, *of_suite, "--device", selector(device), *_changed(options, caches is Caches.COLD)]
+    )
 
 
-def _told(options: Options, is_cold: bool) -> list[str]:
+def _changed(options: Options, is_cold: bool) -> list[str]:
     """Options that are not as they come."""
     tuned = options.clblast_tuned
     told: tuple[tuple[bool, list[str]], ...] = (

@@ -38,7 +38,7 @@ def check_shipped(
     found: list[Found] = [absent(target) for target in known if target not in ready]
     many = max(min(processes or cores, len(ready)), 1)
     jobs = [Job(target.name, groups, rules, max(cores // many, 1)) for target in ready]
-    for one in _told(jobs, many):
+    for one in _results(jobs, many):
         tell(one)
         if not isinstance(one, Step):
             found.append(one)
@@ -65,7 +65,7 @@ def absent(target: OfflineTarget) -> Result:
     return Result(subject=subject, target=target, status=Status.NOT_COMPILED, problems=(problem,))
 
 
-def _told(jobs: list[Job], processes: int) -> Iterator[Found | Step]:
+def _results(jobs: list[Job], processes: int) -> Iterator[Found | Step]:
     if processes == 1:
         for job in jobs:
             yield from checked(job)
@@ -103,12 +103,12 @@ def _started(job: Job) -> tuple[Connection, BaseProcess]:
     return here, process
 
 
-def _send(job: Job, told: Connection) -> None:
+def _send(job: Job, results: Connection) -> None:
     """In a process of its own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which ends this one
     with contextlib.suppress(BrokenPipeError):  # the parent is gone, and what it had asked for is not wanted
         for found in checked(job):
-            told.send(found)
+            results.send(found)
 
 
 def _died(job: Job, status: int) -> Result:

@@ -12,7 +12,7 @@ import numpy as np
 from portagpu import dtypes
 from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, PortaGPUError, ShapeError, ShapeTypeError
 from portagpu.expressions.applied import as_operand
-from portagpu.expressions.apply import apply, convert, put_off, result_of, store, strides_of, taken
+from portagpu.expressions.apply import apply, as_operands, convert, lazy_array, result_of, store, strides_of
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion, operation
 from portagpu.expressions.reductions.reducers import SHORT, Reducer, is_reorderable, reducer_of
@@ -143,8 +143,8 @@ def _joined(
     ufunc: np.ufunc, start: Any, found: DeviceNDArray, kind: np.dtype[Any], output: np.dtype[Any]
 ) -> DeviceNDArray:
     """An initial value with what was reduced."""
-    (first, second), _, shape, context = taken((start, found))
-    return put_off(result_of(context, operation(ufunc.__name__, (kind, kind), output), (first, second), shape))
+    (first, second), _, shape, context = as_operands((start, found))
+    return lazy_array(result_of(context, operation(ufunc.__name__, (kind, kind), output), (first, second), shape))
 
 
 @lru_cache(1024)
@@ -180,9 +180,9 @@ def _masked(reducer: Reducer, x: DeviceNDArray, where: Any, ufunc: np.ufunc, ini
     if reducer.identity is None:
         raise DTypeError(f"numpy.{ufunc.__name__}.reduce of device arrays takes no where=")
     kind = reducer.kind
-    (mask, value), _, shape, context = taken((mask_of(where, x.shape, x.context), x))
+    (mask, value), _, shape, context = as_operands((mask_of(where, x.shape, x.context), x))
     nothing = as_operand(kind.type(reducer.identity))
-    return put_off(result_of(context, operation("where", (_BOOL, kind, kind), kind), (mask, value, nothing), shape))
+    return lazy_array(result_of(context, operation("where", (_BOOL, kind, kind), kind), (mask, value, nothing), shape))
 
 
 def _nothing(
@@ -216,7 +216,7 @@ def finished(
         return found
     if not isinstance(out, DeviceNDArray):
         raise ArgumentTypeError(f"out= is a device array, not a {type(out).__name__}")
-    operands, _, shape, context = taken((found,))
+    operands, _, shape, context = as_operands((found,))
     store(Node(context, conversion(found.dtype), operands, shape), out)
     return out
 
@@ -300,7 +300,7 @@ def variance(
     axes = axes_in(axis, x.ndim)
     held = np.dtype(np.float32) if kind.itemsize == 2 else kind
     middle = finished(averaged(x, axes, held, _count(x, axes)), x, axes, keepdims=True)
-    (value, centre), _, shape, context = taken((x, middle))
+    (value, centre), _, shape, context = as_operands((x, middle))
     apart = Node(context, operation("subtract", (held, held), held), (value, centre), shape)
     if held.kind == "c":
         real = np.dtype(f"float{4 * held.itemsize}")
@@ -312,7 +312,7 @@ def variance(
         node = Node(context, operation("square", (held,), held), (apart,), shape)
     divisor = max(_count(x, axes) - correction, 0)
     node.strides = strides_of((value,), shape, node.dtype)
-    found = averaged(put_off(node), axes, kind, divisor, root=root)
+    found = averaged(lazy_array(node), axes, kind, divisor, root=root)
     if dtype is not None:  # a complex one is the result's, too
         found = found.astype(dtype, copy=False)
     return finished(found, x, axes, keepdims=keepdims, out=out)
@@ -321,5 +321,5 @@ def variance(
 def converted(x: DeviceNDArray, dtype: np.dtype[Any]) -> DeviceNDArray:
     """An array's elements as another dtype, as real numbers where that is complex."""
     kind = np.dtype(f"float{4 * dtype.itemsize}") if dtype.kind == "c" else dtype
-    operands, _, shape, context = taken((x,))
-    return put_off(result_of(context, conversion(kind), operands, shape))
+    operands, _, shape, context = as_operands((x,))
+    return lazy_array(result_of(context, conversion(kind), operands, shape))

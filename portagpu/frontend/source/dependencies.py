@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from portagpu.frontend.source.digests import Digest, is_told
+from portagpu.frontend.source.digests import Digest, is_in_digest
 from portagpu.ir.types import ArgumentType, ConstantType
 
 Row = tuple[str, int, str]
@@ -29,7 +29,7 @@ class Dependencies:
         self._seen: set[tuple[Any, str]] = set()
         self._owners: dict[int, tuple[str, int]] = {}
         for number, kind in enumerate(arguments):
-            if isinstance(kind, ConstantType) and not is_told(kind.value):
+            if isinstance(kind, ConstantType) and not is_in_digest(kind.value):
                 self._owners[id(kind.value)] = ("constant", number)
 
     def name(self, function: Any, name: str, value: Any) -> None:
@@ -45,7 +45,7 @@ class Dependencies:
 
     def attribute(self, owner: Any, name: str, value: Any) -> None:
         """Note that an attribute of a compile-time object is a value."""
-        if is_told(owner) or (id(owner), name) in self._seen:
+        if is_in_digest(owner) or (id(owner), name) in self._seen:
             return
         if isinstance(owner, tuple) and name in getattr(owner, "_fields", ()):
             return
@@ -63,7 +63,7 @@ class Dependencies:
     def _note(self, row: Row, value: Any) -> None:
         self.rows.append(row)
         self.values.append(value)
-        if not is_told(value):
+        if not is_in_digest(value):
             self._owners.setdefault(id(value), ("attribute", len(self.rows) - 1))
         try:
             self.digest.add(value)

@@ -246,7 +246,7 @@ class Digest:
         return known.source
 
 
-def is_told(value: Any) -> bool:
+def is_in_digest(value: Any) -> bool:
     """Whether the digest of a value, or the package's stamp, tells all its attributes, too."""
     kind = type(value)
     if kind in _PLAIN or kind in (tuple, list, dict, slice, set, frozenset):

@@ -203,10 +203,10 @@ class _Walk:
                 if slot in state.certain or slot in seen:
                     continue
                 seen.add(slot)
-                doubtful = slot not in state.likely and not self._told(variable, (*conditions, *guards), guards)
+                doubtful = slot not in state.likely and not self._is_implied(variable, (*conditions, *guards), guards)
                 self.found.append(Read(statement, variable, guards, doubtful))
 
-    def _told(self, variable: Var, conditions: tuple[Expr, ...], guards: tuple[Expr, ...]) -> bool:
+    def _is_implied(self, variable: Var, conditions: tuple[Expr, ...], guards: tuple[Expr, ...]) -> bool:
         """Whether a condition around the read may tell that the variable has a value."""
         name = root(variable.name)
         if any(name in loop.again and len(conditions) > loop.depth for loop in self._loops):

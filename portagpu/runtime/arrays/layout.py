@@ -137,11 +137,11 @@ def without_axes(
     return None if is_contiguous(extents, found, wanted) else found
 
 
-_Lies = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+_Layouts = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
 
 
 @lru_cache(4096)
-def strides_in_order_k(shape: tuple[int, ...], operands: _Lies, itemsize: int) -> tuple[int, ...] | None:
+def strides_in_order_k(shape: tuple[int, ...], operands: _Layouts, itemsize: int) -> tuple[int, ...] | None:
     """Strides without gaps of the result of operands in order K, as `numpy.nditer` allocates it; None for C order.
 
     ``operands``: their shapes and strides, which broadcast to ``shape``.
@@ -155,7 +155,7 @@ def strides_in_order_k(shape: tuple[int, ...], operands: _Lies, itemsize: int) -
 
 
 @lru_cache(4096)
-def strides_of_joined(shape: tuple[int, ...], operands: _Lies, itemsize: int) -> tuple[int, ...] | None:
+def strides_of_joined(shape: tuple[int, ...], operands: _Layouts, itemsize: int) -> tuple[int, ...] | None:
     """Strides of arrays joined along an axis, in the order of theirs, as `numpy.concatenate`'s; None for C order."""
     steps = [tuple(None if n == 1 else abs(s) for n, s in zip(own, strides, strict=True)) for own, strides in operands]
     order = _sorted_axes(range(len(shape) - 1, -1, -1), steps)
@@ -163,9 +163,10 @@ def strides_of_joined(shape: tuple[int, ...], operands: _Lies, itemsize: int) ->
 
 
 def _sorted_axes(axes: Sequence[int], steps: Sequence[tuple[int | None, ...]]) -> list[int]:
-    """Axes sorted by insertion, from the last one on: one goes before others that have a smaller key.
+    """Axes by decreasing step, by an insertion sort from the last axis on; ``steps``: of each operand's axes.
 
-    The first operand that has a key for both decides between two axes, and none may tie or disagree.
+    An axis moves before another if its step is larger in every operand that has steps for both (not None). Where no
+    operand has, the axis before that is compared next.
     """
     order: list[int] = []
     for axis in reversed(axes):

@@ -62,7 +62,7 @@ class Watch:
         self._latest: Launch | None = None
         self._thread: threading.Thread | None = None
         self._process = os.getpid()
-        self._told: set[tuple[str, Span]] = set()
+        self._reported: set[tuple[str, Span]] = set()
 
     def add(self, driver: Driver, event: Any, kernel: str, loop: Span, seconds: float) -> None:
         """Warn if the launch has not ended after so many seconds."""
@@ -90,8 +90,8 @@ class Watch:
         wait = 0.01  # short launches are dropped soon, with the memory that their events keep
         while not launch.has_ended:
             if time.monotonic() - launch.started >= launch.seconds:
-                if (launch.kernel, launch.loop) not in self._told:
-                    self._told.add((launch.kernel, launch.loop))
+                if (launch.kernel, launch.loop) not in self._reported:
+                    self._reported.add((launch.kernel, launch.loop))
                     launch.warn()
                 return
             time.sleep(wait)

@@ -56,7 +56,7 @@ class LibrarySampler:
             self._study = self._optuna.create_study(direction="minimize", sampler=sampler)
         self._grid: _Grid | None = None
         self._asked: dict[PointKey, Any] = {}  # trials without an outcome
-        self._told: set[PointKey] = set()
+        self._reported: set[PointKey] = set()
 
     @staticmethod
     def is_installed() -> bool:
@@ -81,10 +81,10 @@ class LibrarySampler:
         return point
 
     def _tell(self, history: History, grid: _Grid) -> None:
-        new = {key: entry for key, entry in history.tried.items() if key not in self._told}
+        new = {key: entry for key, entry in history.tried.items() if key not in self._reported}
         slowest = max((o.seconds for _, o in history.tried.values() if isinstance(o, Measured)), default=1.0)
         for key, (point, outcome) in new.items():
-            self._told.add(key)
+            self._reported.add(key)
             value = _value(outcome, slowest)
             asked = self._asked.pop(key, None)
             if asked is not None:

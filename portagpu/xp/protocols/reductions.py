@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import ShapeError
-from portagpu.expressions.apply import apply, put_off, result_of, taken
+from portagpu.expressions.apply import apply, as_operands, lazy_array, result_of
 from portagpu.expressions.operations import operation
 from portagpu.expressions.reductions import accumulations, functions
 from portagpu.runtime.arrays.numpy_dispatch import register
@@ -88,11 +88,11 @@ def _replaced(a: Any, value: Any) -> Any:
     x = array_of(a)
     if x.dtype.kind not in "fc":
         return x
-    (element,), (kind,), shape, context = taken((x,))
+    (element,), (kind,), shape, context = as_operands((x,))
     truth = np.dtype(bool)
     nan = result_of(context, operation("isnan", (kind,), truth), (element,), shape)
     chosen = operation("where", (truth, kind, kind), kind)
-    return put_off(result_of(context, chosen, (nan, kind.type(value), element), shape))
+    return lazy_array(result_of(context, chosen, (nan, kind.type(value), element), shape))
 
 
 def _nanmean(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from portagpu import cuda, guvectorize, types, vectorize
 from portagpu.backends.opencl.codegen.generate import generate
-from portagpu.backends.opencl.ptx.brought import from_ptx
+from portagpu.backends.opencl.ptx.capabilities import from_ptx
 from portagpu.dispatch.code.lowering import lower_kernel
 from portagpu.dtypes import BFLOAT16, FLOAT32
 from portagpu.errors import DTypeError, KernelTypeError, MemoryNotSharedError

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from portagpu.backends.opencl.offline.target import Target
-from portagpu.backends.opencl.ptx.brought import from_ptx
+from portagpu.backends.opencl.ptx.capabilities import from_ptx
 from portagpu.device.capabilities import DeviceType
 from portagpu.device.ideal_device import IDEAL
 

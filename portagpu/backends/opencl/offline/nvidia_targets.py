@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from portagpu.backends.opencl.offline.residency import Core
 from portagpu.backends.opencl.offline.target import Target
-from portagpu.backends.opencl.ptx.brought import from_ptx
+from portagpu.backends.opencl.ptx.capabilities import from_ptx
 from portagpu.device.ideal_device import IDEAL
 
 _NEWEST = (9, 0)  # that clang 19 knows; later GPUs run its PTX, too

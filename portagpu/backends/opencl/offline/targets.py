@@ -16,7 +16,7 @@ from portagpu.backends.opencl.offline.cpu_targets import CPUS
 from portagpu.backends.opencl.offline.nvidia_targets import NVIDIA
 from portagpu.backends.opencl.offline.residency import Core
 from portagpu.backends.opencl.offline.target import Target
-from portagpu.backends.opencl.ptx.brought import from_ptx
+from portagpu.backends.opencl.ptx.capabilities import from_ptx
 from portagpu.device.ideal_device import IDEAL
 
 _COMMON = frozenset(

@@ -7,7 +7,7 @@ import re
 import pyopencl as cl
 
 from portagpu.backends.opencl.probing.results import ProbeResults
-from portagpu.backends.opencl.ptx.brought import from_ptx
+from portagpu.backends.opencl.ptx.capabilities import from_ptx
 from portagpu.backends.opencl.quirks import Hints
 from portagpu.device.capabilities import Capabilities, DeviceType
 

@@ -1,4 +1,4 @@
-"""What inline PTX brings to an OpenCL device, in the neutral words of `Capabilities`."""
+"""Capabilities of OpenCL devices whose compiler takes inline PTX."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def from_ptx(there: bool, target: tuple[int, int] = (0, 0), *, architecture: boo
 
     ``target``: the compute capability whose instructions work; ``architecture``: also those that newer ones lack.
 
-    A compiler that takes PTX is CUDA's. That blocks which run are not put off, and that fences reach further than the
-    work-group, is known of its devices alone: OpenCL promises neither.
+    A compiler that takes PTX is CUDA's. On its devices alone running blocks are not
+    suspended, and fences reach beyond the work-group: OpenCL promises neither.
     """
     return {
         "inline_ptx": there,

@@ -1,7 +1,7 @@
 """Instructions of PTX that CUDA's assembler compiles wrongly, replaced by others of the same meaning.
 
 The driver compiles OpenCL C to PTX, and PTX to machine code. The second step, ``ptxas`` of CUDA 13.0 (driver 580), is
-wrong in four cases, whatever wrote the PTX: NVRTC and nvcc meet them, too. ``ptxas`` 13.5 is right in all of them.
+wrong in three cases, whatever wrote the PTX: NVRTC and nvcc meet them, too. ``ptxas`` 13.5 is right in all of them.
 
 - A 16-bit negation or absolute value whose result is widened is computed in 32 bits: -(-32768) becomes 32768.
 - Of a minimum or maximum of three int32 values, one instruction since sm_90, the second operand loses its negation.
