@@ -271,3 +271,17 @@ def test_bools_have_no_mixed_quantiles(device):
     with pytest.raises(TypeError):
         np.quantile(x, 0.5)
     assert float(np.median(x)) == 1
+
+
+@pytest.mark.one_device
+def test_orders_of_uploads(device):
+    """C and Fortran order stay; all other orders of axes become C order."""
+    host = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
+    for axes in itertools.permutations(range(3)):
+        x = host.transpose(axes)
+        found = cuda.to_device(x)
+        np.testing.assert_array_equal(found.copy_to_host(), x)
+        expected = x if x.flags.c_contiguous or x.flags.f_contiguous else x.copy("C")
+        assert found.strides == expected.strides, axes
+    gaps = cuda.to_device(host[:, ::2])
+    assert gaps.strides == host[:, ::2].copy("C").strides
