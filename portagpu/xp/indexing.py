@@ -9,7 +9,15 @@ import numpy as np
 from portagpu.errors import ShapeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.writing import as_source
-from portagpu.primitives.gathers.gathering import Subscripts, gather, gather_along, normal_axis, scatter, scatter_along
+from portagpu.primitives.gathers.gathering import (
+    Subscripts,
+    along_axis,
+    gather,
+    gather_along,
+    normal_axis,
+    scatter,
+    scatter_along,
+)
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.ufuncs.operands import array_of, broadcast_shapes, operand
 
@@ -23,9 +31,7 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None, out: Any = None, m
     Raises `OutOfBoundsError`; see `portagpu.primitives.gathers.gathering` for when.
     """
     x, indices = _operands(x, indices)
-    if axis is None:
-        x, axis = x.ravel(), 0
-    at = normal_axis(axis, x.ndim)
+    x, at = along_axis(x, axis)
     found = gather(x, at, 1, _at(indices, x.shape[at], x, mode))
     if out is None:
         return found

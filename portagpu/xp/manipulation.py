@@ -11,7 +11,7 @@ import numpy as np
 from portagpu.dispatch.repeated import repeated
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, NotContiguousError, ShapeError, ShapeTypeError
 from portagpu.expressions.writing import place, rolled
-from portagpu.primitives.gathers.gathering import Subscripts, gather, normal_axis
+from portagpu.primitives.gathers.gathering import Subscripts, along_axis, gather, normal_axis
 from portagpu.primitives.gathers.joining import MOST_ELEMENTS, MOST_PARTS, fits, join
 from portagpu.primitives.selections.repeats import numbers_of_repeats
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -241,9 +241,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> DeviceNDArray
     """Each element along an axis several times: a number for all, or an array with one for each of them."""
     repeats = operands.operand(repeats) if hasattr(repeats, "__dlpack__") else repeats
     x = array_of(x, repeats.context if isinstance(repeats, DeviceNDArray) else None)
-    if axis is None:
-        x, axis = x.ravel(), 0
-    at = normal_axis(axis, x.ndim)
+    x, at = along_axis(x, axis)
     extent = x.shape[at]
     if not isinstance(repeats, DeviceNDArray):
         counts = np.asarray(repeats)

@@ -74,7 +74,7 @@ class Outcome:
 def kind(error: BaseException) -> str:
     """Failures of one kind have one cause, probably: the class, and the message without names and numbers."""
     if isinstance(error, Difference):
-        return "Difference"
+        return "Difference raises" if "raises" in str(error) else "Difference"
     first = str(error).strip().split("\n", 1)[0]
     words = re.findall(r"\b[^\W\d_]+\b", first)
     return " ".join([type(error).__name__, *words[:8]])

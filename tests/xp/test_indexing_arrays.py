@@ -148,3 +148,25 @@ def test_assignments_are_computed_in_place(device):
     np.testing.assert_array_equal(whole.copy_to_host(), (y * 2).astype(np.int16))
     with pytest.raises(errors.DTypeError, match="complex"):
         whole[:] = d + 1j
+
+
+@pytest.mark.parametrize("axis", [0, -1, None, 1])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, axis: np.take(x, [0, 0], axis=axis),
+        lambda x, axis: np.take(x, 0, axis=axis),
+        lambda x, axis: np.repeat(x, 3, axis=axis),
+        lambda x, axis: np.repeat(x, [2], axis=axis),
+        lambda x, axis: np.compress([True], x, axis=axis),
+    ],
+)
+def test_an_array_without_axes_is_one_element(device, function, axis):
+    try:
+        wanted = function(np.array(5.0), axis)
+    except np.exceptions.AxisError:
+        with pytest.raises(errors.OutOfBoundsError):
+            function(cuda.to_device(np.array(5.0)), axis)
+        return
+    found = function(cuda.to_device(np.array(5.0)), axis).copy_to_host()
+    assert (found.shape, found.tolist()) == (wanted.shape, wanted.tolist())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from portagpu.blas.arguments import operand_of
+from portagpu.blas.arguments import operand_of, operands_of
 from portagpu.blas.matmul import matmul
 from portagpu.blas.scipy_arguments import Routine, can_take_the_result, copied, in_dtype, may_overwrite, op
 from portagpu.errors import ArgumentTypeError, ShapeError
@@ -43,6 +43,7 @@ def _gemm(
         made = matmul(left, right, routine.new(left, shape), alpha=alpha, stream=stream)
         return made if whole.ndim == 2 else made.reshape(whole.shape)
     if isinstance(present, DeviceNDArray) != isinstance(left, DeviceNDArray):
+        operands_of(left, right)  # these two are told first
         there = "on the device" if isinstance(left, DeviceNDArray) else "NumPy arrays"
         raise ArgumentTypeError(
             f"c is a {type(c).__name__}; a and b are {there}", hint="move it: cuda.to_device(c), or c.copy_to_host()"

@@ -232,6 +232,15 @@ def _check(fault: DeviceNDArray) -> None:
         )
 
 
+def along_axis(x: DeviceNDArray, axis: Any) -> tuple[DeviceNDArray, int]:
+    """An array with axes, and the axis; None: the flat array. A 0-d array is one element, as in NumPy."""
+    if axis is None:
+        return x.ravel(), 0
+    if x.ndim == 0:
+        x = x.reshape(1)
+    return x, normal_axis(axis, x.ndim)
+
+
 def normal_axis(axis: Any, ndim: int) -> int:
     """An axis counted from the first. Raises `OutOfBoundsError`, `ShapeTypeError` for what is no integer."""
     if isinstance(axis, bool) or not hasattr(axis, "__index__"):

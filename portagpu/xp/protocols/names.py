@@ -210,9 +210,7 @@ def _compress(condition: Any, a: DeviceNDArray, axis: int | None = None, out: An
     mask = array_of(condition, a.context)
     if mask.ndim != 1:
         raise ShapeError(f"the condition of compress has one axis, not {mask.ndim}", hint="condition.ravel()")
-    x, at = (a.ravel(), 0) if axis is None else (a, normal_axis(axis, a.ndim))
-    chosen = flatnonzero(mask)
-    return into(indexing.take(x, chosen, axis=at), out, "unsafe")
+    return into(indexing.take(a, flatnonzero(mask), axis=axis), out, "unsafe")
 
 
 register("extract", _extract, frozenset())

@@ -19,7 +19,8 @@ UNARY = {
     "iu": ("-{}", "~{}", "np.abs({})", "np.sign({})", "np.square({})", "np.bitwise_count({})", "np.invert({})"),
     "f": (
         *("-{}", "np.abs({})", "np.floor({})", "np.ceil({})", "np.trunc({})", "np.rint({})", "np.sign({})"),
-        *("np.square({})", "np.reciprocal({})", "np.signbit({})", "np.isnan({})", "np.isinf({})", "np.isfinite({})"),
+        *("np.square({})", "np.reciprocal({})", "np.signbit(np.nan_to_num({}))"),  # signs of NaN differ
+        *("np.isnan({})", "np.isinf({})", "np.isfinite({})"),
         *(
             "np.fabs({})",
             "{} ** 2",

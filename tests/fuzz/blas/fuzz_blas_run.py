@@ -27,7 +27,8 @@ from fuzz_subject import Invalid
 from portagpu import blas, cuda, lapack, linalg
 from portagpu.errors import ArgumentTypeError
 
-_REFUSED = ("is a NumPy array", "operands need a", "shares memory")  # host and device; results over operands
+# operands on the host and the device, results over operands
+_REFUSED = ("is a NumPy array", "are NumPy arrays", "operands need a", "shares memory")
 
 
 # SciPy passes leading dimensions of 0 for matrices without rows, which its library refuses by a message on the terminal
