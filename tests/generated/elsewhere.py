@@ -24,6 +24,7 @@ BESSEL = tuple(f"{name}{end}" for name in ("j0", "j1", "jn", "y0", "y1", "yn") f
 INTRINSICS: dict[str, str] = {
     **dict.fromkeys(("shared.array", "local.array", "grid", "gridsize", "const.array_like", "unroll"), _MEMORY),
     **dict.fromkeys(("vload", "vstore"), _MEMORY),
+    **dict.fromkeys(("carray", "farray"), "tests/cuda_names/test_cuda_memory_names.py"),
     **dict.fromkeys(("ldca", "ldcg", "ldcs", "ldlu", "ldcv", "stcg", "stcs", "stwb", "stwt"), _MEMORY),
     **dict.fromkeys(("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "nanosleep"), _THREADS),
     **dict.fromkeys(("threadfence", "threadfence_block", "threadfence_system"), _THREADS),

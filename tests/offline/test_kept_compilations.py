@@ -80,7 +80,7 @@ def test_damaged_entries_and_caches_that_are_off(compiler, monkeypatch):
 
 def test_a_process_that_dies_loses_its_own_target_alone():
     """The second job's process ends with an error, since no group has such a name."""
-    found = list(run._told([Job("gfx942", (), Rules(), 1), Job("gfx1100", ("nothing",), Rules(), 1)], 2))
+    found = list(run._results([Job("gfx942", (), Rules(), 1), Job("gfx1100", ("nothing",), Rules(), 1)], 2))
     assert Step("gfx942", 0, 0) in found
     (died,) = [one for one in found if isinstance(one, Result)]
     assert died.target.name == "gfx1100" and died.problems[0].rule == "unfinished" and not died.ok

@@ -59,7 +59,7 @@ def fake(tmp_path):
 @pytest.fixture
 def unwritable(settings, tmp_path, monkeypatch):
     """Settings whose cache folder is a file, in a process that has told nothing yet."""
-    monkeypatch.setattr(notices, "_told", set())
+    monkeypatch.setattr(notices, "_reported", set())
     monkeypatch.setattr(shim_build, "_temporary", {})
     (tmp_path / "file").write_bytes(b"")
     return dataclasses.replace(settings, cache_dir=tmp_path / "file", warnings=True)

@@ -32,7 +32,7 @@ def settings(tmp_path):
 
 def secured(settings, cache, **environ):
     """The variable of a cache, and what warned of it."""
-    notices._told.discard(cache.variable)
+    notices._reported.discard(cache.variable)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PortaGPUWarning)
         secure_driver_caches(settings, environ)
