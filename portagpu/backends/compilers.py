@@ -6,6 +6,8 @@ from typing import Protocol
 
 from portagpu.device.capabilities import Capabilities
 
+UNOPTIMISED = "-cl-opt-disable"  # OpenCL's option, also of the driver below SYCL
+
 
 class CompilerOptions(Protocol):
     """What `cuda.jit` was asked for that a driver's compiler does; see `portagpu.dispatch.code.options.JitOptions`."""

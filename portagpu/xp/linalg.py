@@ -154,7 +154,7 @@ def matrix_power(x: Any, n: int, /) -> DeviceNDArray:
 
 
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> DeviceNDArray:
-    """How many singular values are larger than ``rtol`` times the largest; by default max(m, n) times the epsilon.
+    """The number of singular values larger than ``rtol`` times the largest; by default max(m, n) times the epsilon.
 
     Raises `FactorisationError` for a matrix that is not finite as `portagpu.linalg.checks` says, `ShapeError`,
     `DTypeError`.
@@ -167,7 +167,7 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> DeviceNDArray:
 
 
 def rank_of(values: DeviceNDArray, cutoff: Any) -> DeviceNDArray:
-    """How many singular values are above a cutoff. Raises `FactorisationError` for NaN, of which a count says nothing.
+    """The number of singular values above a cutoff. Raises `FactorisationError` for NaN, of which a count says nothing.
 
     That waits for the device, unless `portagpu.linalg.checks` are off.
     """

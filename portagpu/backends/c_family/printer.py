@@ -122,7 +122,7 @@ class Printer:
         return self.thread_ids.setdefault(number, self.names(own(f"threadIdx.{'xyz'[number]}"), INT))
 
     def thread_id_value(self, axis: int) -> str:
-        """What that variable is set to. Neighbours along axis 0 share vectors: it gets a term that is always 0."""
+        """The value of that variable, along axis 0, whose neighbours share vectors, with a term that is always 0."""
         text = f"(int){self.language.local_id(axis)}"
         return f"{text} + ({self.language.launch_number} == 0u)" if axis == 0 and self.hides_ids else text
 

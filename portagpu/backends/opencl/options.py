@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from portagpu.backends.compilers import CompilerOptions
+from portagpu.backends.compilers import UNOPTIMISED, CompilerOptions
 from portagpu.device.capabilities import Capabilities
 
-UNOPTIMISED = "-cl-opt-disable"
 SPILL_REMARKS = ("-cl-nv-verbose",)  # has a compiler say how many registers a kernel keeps in memory
 # functions of OpenCL C 2.0 and later, which a driver has under its language option only
 _NEEDS_LANGUAGE = re.compile(r"dot_4x8packed|sub_group|atomic_work_item_fence|atomic_fetch_add_explicit")

@@ -10,11 +10,11 @@ from typing import Any
 import pyopencl as cl
 from pyopencl import _cl
 
+from portagpu.backends.compilers import UNOPTIMISED
 from portagpu.backends.driver import Built
 from portagpu.backends.opencl import known_floats
 from portagpu.backends.opencl.builder import CompilerDied, NoBuilder, build_apart
 from portagpu.backends.opencl.declarations import NO_HEADER, NO_TYPES, with_own_declarations
-from portagpu.backends.opencl.options import UNOPTIMISED
 from portagpu.backends.opencl.ptx import architecture as architecture_ptx
 from portagpu.backends.opencl.ptx import miscompiled
 from portagpu.device.record import DeviceRecord

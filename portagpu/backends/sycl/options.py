@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from portagpu.backends.compilers import CompilerOptions
+from portagpu.backends.compilers import UNOPTIMISED, CompilerOptions
 from portagpu.backends.sycl.codegen.flags import FLAGS
 from portagpu.device.capabilities import Capabilities
 
 _DRIVERS = "-cl-"
-_NO_OPTIMISING = "-cl-opt-disable"
 _FLAGS = {  # clang's, for LLVM's names of what may be taken for granted
     "nnan": "-fno-honor-nans",
     "ninf": "-fno-honor-infinities",
@@ -30,7 +29,7 @@ def options_for(
         allowed = allowed - {"nsz", "reassoc"}
     options = [*always, *(flag for name, flag in _FLAGS.items() if name in allowed)]
     if not asked.opt:
-        options.append(_NO_OPTIMISING)
+        options.append(UNOPTIMISED)
     return tuple(options)
 
 

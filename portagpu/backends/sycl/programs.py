@@ -9,6 +9,7 @@ from pathlib import Path
 
 from portagpu.backends.build_process import Builders, CompilerDied, NoBuilder
 from portagpu.backends.build_protocol import NO_DEVICE
+from portagpu.backends.compilers import UNOPTIMISED
 from portagpu.backends.driver import Built
 from portagpu.backends.sycl import build_child
 from portagpu.backends.sycl.drivers.installed import find_runtime
@@ -22,7 +23,6 @@ from portagpu.errors import BuildError
 from portagpu.settings import Settings
 
 __all__ = ["NO_DEVICE", "compiled", "loaded"]
-_PLAIN = "-cl-opt-disable"
 _log = logging.getLogger(__name__)
 
 
@@ -74,7 +74,7 @@ def _compiled_apart(
     key = "|".join((device.platform, device.name, device.driver_version))
     given = driver_options(options)
     deaths: list[str] = []
-    for of_driver in (given, (*given, _PLAIN)):  # compilers die of what they do to make programs fast
+    for of_driver in (given, (*given, UNOPTIMISED)):  # compilers die of what they do to make programs fast
         try:
             built = builders.build(key, source, (*sycl_options(options), "", " ".join(of_driver)), "\n")
             break

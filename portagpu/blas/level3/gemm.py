@@ -43,7 +43,7 @@ def _gemm(
         made = matmul(left, right, routine.new(left, shape), alpha=alpha, stream=stream)
         return made if whole.ndim == 2 else made.reshape(whole.shape)
     if isinstance(present, DeviceNDArray) != isinstance(left, DeviceNDArray):
-        operands_of(left, right)  # these two are told first
+        operands_of(left, right)  # an error of these two comes first
         there = "on the device" if isinstance(left, DeviceNDArray) else "NumPy arrays"
         raise ArgumentTypeError(
             f"c is a {type(c).__name__}; a and b are {there}", hint="move it: cuda.to_device(c), or c.copy_to_host()"

@@ -110,7 +110,7 @@ def describe_both(ctx: FunctionState, one: Value, other: Value) -> tuple[str, st
 
 
 def _line_of(value: Value) -> str:
-    """Where a function is defined, and the numbers that it captures; nothing for other values."""
+    """The file and line of a function, and the numbers that it captures; nothing for other values."""
     function: Any = value.function if isinstance(value, FunctionValue) else getattr(value, "value", None)
     function = getattr(function, "py_func", function)
     code, source = getattr(function, "__code__", None), getattr(function, "source", None)

@@ -88,7 +88,7 @@ def _emit(ctx: FunctionState, pieces: list[Piece]) -> None:
 
 
 def _conversion(value: Expr) -> str:
-    """How a format of CUDA's says a number, for lists that are printed as a format."""
+    """The conversion of CUDA's printf for a number, for lists that are printed as a format."""
     assert isinstance(value.type, Scalar)
     dtype = value.type.dtype
     if dtype is BOOL:

@@ -9,7 +9,7 @@ from portagpu.runtime.arrays.cuda_array_interface import address
 
 
 class MemoryPointer:
-    """What `gpu_data` of a device array is: the address of its first element, and the memory behind it.
+    """The pointer that is `gpu_data` of a device array: its first element's address, and the memory behind it.
 
     Equal for arrays that begin at the same byte of one memory. It keeps the memory alive.
     """
