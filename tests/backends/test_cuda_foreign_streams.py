@@ -12,7 +12,7 @@ import pytest
 from portagpu import cuda
 from portagpu.backends.cuda import library as cu
 from portagpu.backends.cuda import primary as of_primary
-from portagpu.backends.cuda.foreign_streams import context_offsets
+from portagpu.backends.cuda.foreign_streams import context_paths
 from portagpu.errors import ArgumentTypeError
 
 CONTEXT, OTHER = 0x7F00_1234_5000, 0x7F00_1234_6000
@@ -22,17 +22,22 @@ readable = pytest.mark.skipif(sys.platform != "linux", reason="memory is read th
 
 
 class Driver:
-    """The functions that streams of other libraries need; a stream is an array that refers to its context."""
+    """The functions that streams of other libraries need; a stream is an array that leads to its context."""
 
-    def __init__(self, offset=5):
-        self.offset, self.alive, self.asked = offset, [], []
+    def __init__(self, path=(5,)):
+        self.path, self.alive, self.asked = path, [], []
 
     def stream(self, context=CONTEXT):
-        words = np.full(300, 17, np.uint64)
-        if self.offset is not None:
-            words[self.offset] = context
-        self.alive.append(words)
-        return words.ctypes.data
+        address = context
+        for offset in reversed(self.path):
+            words = np.full(300, 17, np.uint64)
+            words[offset] = address
+            self.alive.append(words)
+            address = words.ctypes.data
+        if not self.path:
+            self.alive.append(words := np.full(300, 17, np.uint64))
+            address = words.ctypes.data
+        return address
 
     def handle(self, name, *arguments):
         if name == "StreamCreate":
@@ -56,7 +61,7 @@ class Driver:
         return lambda *arguments: None
 
 
-@pytest.fixture(params=[5, 0, 255, None])
+@pytest.fixture(params=[(5,), (0,), (255,), (0, 2), (15, 63), ()])
 def driver(request, monkeypatch):
     made = Driver(request.param)
     monkeypatch.setattr(cu, "library", lambda: made)
@@ -73,7 +78,7 @@ def test_streams_are_asked_about_and_nothing_else(driver):
     stream, other = driver.stream(), driver.stream(OTHER)
     zeros = np.zeros(600)
     wild = [*WILD, stream + 1, stream + 4]
-    if driver.offset is not None:
+    if driver.path:
         wild += [other, zeros.ctypes.data, id(zeros)]
     for handle in wild:
         with pytest.raises(ArgumentTypeError, match="no stream of a primary context") as caught:
@@ -96,12 +101,15 @@ def test_handles_that_every_context_has(driver):
 
 @readable
 def test_words_that_streams_have_by_chance_say_nothing():
-    driver = Driver(3)
+    driver = Driver((3,))
     one, two = driver.stream(), driver.stream()
     driver.alive[0][9] = CONTEXT
-    assert context_offsets(CONTEXT, [one]) == (3, 9)
-    assert context_offsets(CONTEXT, [one, two]) == (3,)
-    assert context_offsets(CONTEXT, []) == ()
+    assert context_paths(CONTEXT, [one]) == [(3,), (9,)]
+    assert context_paths(CONTEXT, [one, two]) == [(3,)]
+    assert context_paths(CONTEXT, []) == []
+    indirect = Driver((2, 4))
+    assert context_paths(CONTEXT, [indirect.stream(), indirect.stream()]) == [(2, 4)]
+    assert context_paths(CONTEXT, [one, indirect.stream()]) == []
 
 
 @pytest.mark.skipif(not cards.records, reason="no card of CUDA's works here")
@@ -113,6 +121,6 @@ def test_a_cards_streams():
             with pytest.raises(ArgumentTypeError, match="no stream of a primary context"):
                 cuda.external_stream(handle)
         with card:
-            own = card.library.handle("StreamCreate", 1)
-        assert cuda.external_stream(own).external
-        assert card._context_offsets, "streams do not refer to their context: mapped memory counts as one"
+            own = [card.library.handle("StreamCreate", flags) for flags in (0, 1)]
+        assert all(cuda.external_stream(handle).external for handle in own)
+        assert card._context_paths, "streams do not lead to their context: mapped memory counts as one"

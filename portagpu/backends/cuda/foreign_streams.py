@@ -1,7 +1,7 @@
 """Handles of streams that other libraries made: numbers that are none are an error, not the end of the process.
 
 CUDA's driver reads the memory that a handle points to, whatever it is, and has no call that checks one. Its streams
-refer to their context, always at the same offsets, which streams of our own show. Memory that was a stream's may still
+refer to their context, always in the same way, which streams of our own show. Memory that was a stream's may still
 look like one.
 """
 
@@ -12,21 +12,50 @@ from collections.abc import Iterable
 from portagpu.backends.process_memory import WORD, words_at
 
 _LOOKED_AT = 256  # words of a stream
+_FOLLOWED = 16  # words of a stream that may point to what has the context
+_BEHIND = 64  # words there
+
+Path = tuple[int, ...]  # an offset in words; where there is a second, it is from the address at the first
 
 
-def context_offsets(context: int, streams: Iterable[int]) -> tuple[int, ...]:
-    """Offsets, in words, at which all these streams of a context refer to it; none where the driver keeps no such."""
-    known = [words_at(stream, _LOOKED_AT) or () for stream in streams]
-    shortest = min(map(len, known), default=0)
-    return tuple(i for i in range(shortest) if all(words[i] == context for words in known))
+def context_paths(context: int, streams: Iterable[int]) -> list[Path]:
+    """Ways from a stream to its context that all these streams have; none where the driver keeps no such.
 
-
-def may_be_stream(handle: int, context: int, offsets: tuple[int, ...]) -> bool:
-    """Whether a stream of a context may be at an address of this process, by its `context_offsets`.
-
-    Where memory cannot be read through a file, only alignment is checked.
+    Driver 580's streams are small: their first word is the address of what has the context.
     """
-    if handle <= 0 or handle % WORD:
+    ways = [_paths(context, stream) for stream in streams]
+    return sorted(set(ways[0]).intersection(*ways[1:])) if ways else []
+
+
+def _paths(context: int, stream: int) -> list[Path]:
+    words = words_at(stream, _LOOKED_AT) or ()
+    paths: list[Path] = [(i,) for i, word in enumerate(words) if word == context]
+    if not paths:
+        behind = ((i, words_at(word, _BEHIND) or ()) for i, word in enumerate(words[:_FOLLOWED]) if _is_address(word))
+        paths = [(i, j) for i, found in behind for j, word in enumerate(found) if word == context]
+    return paths
+
+
+def _is_address(word: int) -> bool:
+    return word > 0 and word % WORD == 0
+
+
+def may_be_stream(handle: int, context: int, paths: Iterable[Path]) -> bool:
+    """Whether a stream of a context may be at an address of this process, by its `context_paths`.
+
+    One that leads to the context is enough: others may be chance. Where memory cannot be read through a file, only
+    alignment is checked, where no way is known, that there is memory.
+    """
+    if not _is_address(handle):
         return False
-    words = words_at(handle, max(offsets, default=0) + 1)
-    return words is None or (bool(words) and all(i < len(words) and words[i] == context for i in offsets))
+    start = words_at(handle)
+    return start is None or (bool(start) and (not paths or any(_end(handle, path) == context for path in paths)))
+
+
+def _end(address: int, path: Path) -> int | None:
+    for offset in path:
+        words = words_at(address + offset * WORD) if _is_address(address) else None
+        if not words:
+            return None
+        address = words[0]
+    return address

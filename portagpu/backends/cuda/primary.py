@@ -16,7 +16,7 @@ from typing import Any
 
 from portagpu.backends.cuda import library as cu
 from portagpu.backends.cuda.clock import Clock
-from portagpu.backends.cuda.foreign_streams import context_offsets, may_be_stream
+from portagpu.backends.cuda.foreign_streams import Path, context_paths, may_be_stream
 from portagpu.backends.cuda.library import CudaError, Library
 from portagpu.errors import ArgumentTypeError
 
@@ -75,7 +75,7 @@ class Primary:
         self.relaxed = _Relaxed(self.library)
         self._external: dict[int, Any] = {}  # queues by handle
         self._accepted: set[int] = set()  # handles of other libraries that were looked at
-        self._context_offsets: tuple[int, ...] | None = None  # in streams
+        self._context_paths: list[Path] | None = None  # from streams
         self._queues: dict[int, weakref.ref[Any]] = {}
         self._beside: dict[int, weakref.ref[Any]] = {}  # the default stream's
         self._ended: deque[int] = deque()  # streams whose queues are gone, in case they have work
@@ -154,12 +154,12 @@ class Primary:
         """Whether a handle may be that of a stream of this context, or is one that every context has."""
         if handle <= cu.PER_THREAD_STREAM or handle in self._accepted:
             return True
-        if self._context_offsets is None:
+        if self._context_paths is None:
             with self, self.relaxed:
                 streams = [self.take_stream() for _ in range(2)]
-            self._context_offsets = context_offsets(self.context, streams)
+            self._context_paths = context_paths(self.context, streams)
             self._idle += streams
-        if not may_be_stream(handle, self.context, self._context_offsets):
+        if not may_be_stream(handle, self.context, self._context_paths):
             return False
         if len(self._accepted) >= _MOST_ACCEPTED:
             self._accepted.clear()

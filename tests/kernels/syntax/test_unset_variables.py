@@ -391,6 +391,7 @@ def in_python(function, n):
     return x.tolist(), False
 
 
+@pytest.mark.filterwarnings("ignore::portagpu.errors.PortaGPUPerformanceWarning")  # small launches
 @pytest.mark.parametrize("function", NEVER, ids=[f.__name__ for f in NEVER])
 def test_variables_that_no_path_sets(device, telling, function):
     checked, plain = cuda.jit(debug=True, opt=False)(function), cuda.jit(function)
