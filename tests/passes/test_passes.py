@@ -259,6 +259,55 @@ def test_converge_refuses_what_threads_that_left_would_steer():
     assert not refused_statements(lowered(neighbours, FLOATS, FLOATS, PYINT), PLAIN)
 
 
+@cuda.jit
+def names_again(x, n):
+    i = cuda.grid(1)
+    for k in range(n):
+        cuda.syncthreads()
+        if k == 2:
+            break
+    if i >= n:
+        return
+    for _ in range(x[i]):
+        for k in range(x[i]):
+            x[k] = i
+    cuda.syncthreads()
+    x[i] += 1
+
+
+@cuda.jit
+def names_again_before_another_turn(x, n):
+    i = cuda.grid(1)
+    k = 0
+    for _ in range(n):
+        while k < n:
+            cuda.syncthreads()
+            k += 1
+        if i >= n:
+            return
+        while x[i] < k:
+            k -= 1
+        cuda.syncthreads()
+
+
+@cuda.jit
+def names_again_in_a_loop_that_goes_on(x, n):
+    i = cuda.grid(1)
+    k = 0
+    while k < n:
+        cuda.syncthreads()
+        if i >= n:
+            return
+        while x[i] > k:
+            k += 1
+
+
+def test_names_of_what_steered_a_loop_may_be_used_again():
+    assert not refused_statements(lowered(names_again, INTEGERS, PYINT), PLAIN)
+    assert refused_statements(lowered(names_again_before_another_turn, INTEGERS, PYINT), PLAIN)
+    assert refused_statements(lowered(names_again_in_a_loop_that_goes_on, INTEGERS, PYINT), PLAIN)
+
+
 def test_divergence_marks_what_sets_variables_for_later():
     @cuda.jit(device=True)
     def tally(n):

@@ -7,23 +7,51 @@ from portagpu.ir.nodes import Assign, Expr, For, If, Operation, Stmt, While
 from portagpu.ir.walk import all_statements, blocks, expressions
 
 
-def control_slots(body: tuple[Stmt, ...], marks: Marks) -> set[Slot]:
-    """Variables that decide how often the loops around barriers run, with what they are computed from."""
-    found: set[Slot] = set()
-    for statement in all_statements(body):
-        if isinstance(statement, For | While) and marks.has_barrier(statement):
-            for expr in expressions(statement):
+class Control:
+    """Variables that decide how often the loops around barriers run, with what they are computed from.
+
+    They matter as long as such a loop is ahead: a counter whose name is used again after the last of them does not.
+    """
+
+    def __init__(self, body: tuple[Stmt, ...], marks: Marks) -> None:
+        self._statements = list(all_statements(body))
+        self._place: dict[int, int] = {}  # of statements, by id: from where loops are ahead
+        self._loops: list[tuple[int, For | While]] = []  # around barriers, and where they end
+        self._slots: dict[int, set[Slot]] = {}  # by the number of loops that are over
+        outermost = -1  # the end of the loop around a barrier that encloses what comes next
+        start = 0
+        for number, statement in enumerate(self._statements):
+            if number > outermost:
+                start = number
+            if isinstance(statement, For | While) and marks.has_barrier(statement):
+                end = number + sum(1 for _ in all_statements(statement.body))
+                self._loops.append((end, statement))
+                outermost = max(outermost, end)
+            self._place.setdefault(id(statement), start)
+
+    def ahead_of(self, statement: Stmt) -> set[Slot]:
+        """The variables that steer loops which begin or go on after a statement."""
+        place = self._place[id(statement)]
+        over = sum(end < place for end, _ in self._loops)
+        if over not in self._slots:
+            self._slots[over] = self._steering([loop for end, loop in self._loops if end >= place])
+        return self._slots[over]
+
+    def _steering(self, loops: list[For | While]) -> set[Slot]:
+        found: set[Slot] = set()
+        for loop in loops:
+            for expr in expressions(loop):
                 found |= slots_in(expr)
-            found |= _exits(statement.body)
-    size = -1
-    while size != len(found):
-        size = len(found)
-        for statement in all_statements(body):
-            # a vote's result is the block's: threads that have left vote neutrally, whatever they hold
-            if isinstance(statement, Assign) and not _is_vote(statement.value):
-                slot = (statement.target.name, statement.target.type)
-                found |= slots_in(statement.value) if slot in found else set()
-    return found
+            found |= _exits(loop.body)
+        size = -1
+        while size != len(found):
+            size = len(found)
+            for statement in self._statements:
+                # a vote's result is the block's: threads that have left vote neutrally, whatever they hold
+                if isinstance(statement, Assign) and not _is_vote(statement.value):
+                    slot = (statement.target.name, statement.target.type)
+                    found |= slots_in(statement.value) if slot in found else set()
+        return found
 
 
 def unassigned_slots(body: tuple[Stmt, ...]) -> set[Slot]:

@@ -31,7 +31,7 @@ from portagpu.ir.nodes import (
 from portagpu.ir.program import Function, Parameter, ParameterRole
 from portagpu.ir.types import BOOLEAN, VOID, Scalar
 from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
-from portagpu.passes.barriers.control import control_slots, unassigned_slots
+from portagpu.passes.barriers.control import Control, unassigned_slots
 from portagpu.passes.barriers.early_returns import divides, leaves_early, strip
 from portagpu.passes.barriers.guards import Guard, Level
 from portagpu.passes.barriers.loop_exits import gated, without_exits
@@ -72,8 +72,8 @@ class Converger:
             self.function = replace(function, body=without_exits(function.body, self.marks, self.uniform, self._fresh))
             self.marks = Marks(self.function.body, callees)
             self.uniform = Uniformity(self.function, arguments=is_kernel)
-        self.control = control_slots(self.function.body, self.marks)
-        self.kept = self.control | unassigned_slots(self.function.body)
+        self.control = Control(self.function.body, self.marks)
+        self.unassigned = unassigned_slots(self.function.body)
 
     def run(self) -> Function:
         """The function whose barriers all threads reach."""
@@ -125,9 +125,9 @@ class Converger:
         """Whether threads that have left must take part in a statement without a barrier."""
         if jumps((statement,)):
             return True
+        steering = self.control.ahead_of(statement)
         return any(
-            isinstance(s, Assign) and (s.target.name, s.target.type) in self.control
-            for s in all_statements((statement,))
+            isinstance(s, Assign) and (s.target.name, s.target.type) in steering for s in all_statements((statement,))
         )
 
     # blocks -----------------------------------------------------------------------------------------------------------
@@ -260,7 +260,8 @@ class Converger:
 
     def _branch(self, statement: If, guard: Guard, after: bool) -> tuple[list[Stmt], Level]:
         condition = statement.condition
-        known = is_pure(condition) and slots_in(condition) <= self.kept  # by threads that have left, too
+        kept = self.unassigned | self.control.ahead_of(statement)  # by threads that have left, too
+        known = is_pure(condition) and slots_in(condition) <= kept
         together = self.uniform.is_uniform(condition) and (guard.level < Level.THREAD or known)
         if not together and self._escapes(statement):
             if guard.level > Level.NONE:
@@ -331,7 +332,7 @@ class Converger:
             for part in blocks(statement)
             for s in all_statements(part)
             if isinstance(s, Assign)
-        } & self.control
+        } & self.control.ahead_of(statement)
         if not inside:
             return False
         within = mentions(blocks(statement))
