@@ -150,8 +150,9 @@ def test_functions_that_are_exact(device: DeviceRecord, name: str) -> None:
     bit_exact.forall(x.size)(x, y, after, space, sign, near, mantissa, exponent, rest, whole, scaled)
     with np.errstate(all="ignore"):
         close = [np.isclose(a, b) + 2 * math.isclose(a, b, rel_tol=0.5) for a, b in zip(x, y)]
+        next_ones = np.nextafter(x, y)
         for found, expected in (
-            (after, np.nextafter(x, y)),
+            (after, next_ones),
             (np.abs(space), np.abs(np.spacing(x))),
             (sign, np.signbit(x)),
             (near, close),
@@ -163,6 +164,8 @@ def test_functions_that_are_exact(device: DeviceRecord, name: str) -> None:
         ):
             np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(np.signbit(rest), np.signbit(np.modf(x)[0]))
+    zeros = after == 0
+    np.testing.assert_array_equal(np.signbit(after[zeros]), np.signbit(next_ones[zeros]))
 
 
 @cuda.jit
