@@ -169,6 +169,25 @@ def test_functions_that_are_exact(device: DeviceRecord, name: str) -> None:
 
 
 @cuda.jit
+def next_ones(x, y, out):
+    i = cuda.grid(1)
+    if i < x.size:
+        out[i] = np.nextafter(x[i], y[i])
+
+
+def test_halves_next_to_all_halves(device: DeviceRecord) -> None:
+    x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    for y in np.array([0, -0.0, 1, -(2**-24), np.inf, -np.inf, np.nan], np.float16):
+        found = np.zeros_like(x)
+        next_ones.forall(x.size)(x, np.full_like(x, y), found)
+        with np.errstate(all="ignore"):
+            expected = np.nextafter(x, y)
+        numbers = ~np.isnan(expected)
+        np.testing.assert_array_equal(found[numbers].view(np.uint16), expected[numbers].view(np.uint16))
+        assert np.isnan(found[~numbers]).all()
+
+
+@cuda.jit
 def integer_functions(x, y, out):
     i = cuda.grid(1)
     if i < x.size:
