@@ -21,7 +21,11 @@ _FUNCTIONS = {
     "solve": (_A, _V), "solve_triangular": (_A, _V), "gemm_batched": ([_A], [_B]), "gemv_batched": ([_A], [_V]),
     "syrk_batched": ([_A],), "trsm_batched": ([_A], [_B]), "eig": (_A,), "eigvals": (_A,),
 }  # fmt: skip
-_NAMED = {**vars(linalg), "grouped_matmul": portagpu.grouped_matmul, "portagpu.matmul": portagpu.matmul}
+_NAMED = {
+    **{name: getattr(linalg, name) for name in linalg.__all__},
+    "grouped_matmul": portagpu.grouped_matmul,
+    "portagpu.matmul": portagpu.matmul,
+}
 _NAMED = {
     name: (function, words)
     for name, function in _NAMED.items()
