@@ -158,7 +158,7 @@ def checked_result(
     Raises `ArgumentTypeError`, `ShapeError`, `DTypeError`.
     """
     if out is not None:
-        _check_out(out, shape, DeviceNDArray if on_device else np.ndarray)
+        _check_out(out, shape, on_device)
     kind = _result_dtype(operands, dtype, out)
     if out is not None and (out.dtype if on_device else native(out.dtype)) != kind:
         raise DTypeError(
@@ -173,12 +173,24 @@ def native(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype if dtype.isnative else dtype.newbyteorder("=")
 
 
-def _check_out(out: Any, shape: tuple[int, ...], kind: type[Any]) -> None:
-    if not isinstance(out, kind):
-        raise ArgumentTypeError(
-            f"out is a {type(out).__name__}; the operands need a {kind.__name__}",
-            hint="leave out= away to get a new array",
-        )
+def check_kind_of_out(out: Any, on_device: bool, function: str = "") -> None:
+    """Raise `ArgumentTypeError` unless ``out`` is where the operands are: no call copies its result elsewhere."""
+    if isinstance(out, DeviceNDArray if on_device else np.ndarray):
+        return
+    if isinstance(out, DeviceNDArray):
+        mine, theirs, copy = "on the device", "NumPy arrays", "out.copy_to_device(result)"
+    else:
+        mine = "a NumPy array" if isinstance(out, np.ndarray) else f"a {type(out).__name__}"
+        theirs = "on the device" if on_device else "NumPy arrays"
+        copy = "result.copy_to_host(out)" if on_device else "out[...] = result"
+    raise ArgumentTypeError(
+        f"{function}{': ' if function else ''}out is {mine}, the operands are {theirs}",
+        hint=f"leave out= away, and copy the result: {copy}",
+    )
+
+
+def _check_out(out: Any, shape: tuple[int, ...], on_device: bool) -> None:
+    check_kind_of_out(out, on_device)
     if isinstance(out, np.ma.MaskedArray) and np.ma.is_masked(out):
         raise ArgumentTypeError("out has masked elements, which products do not know", hint="pass out.data")
     if out.shape != shape:

@@ -8,6 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from portagpu.blas.arguments import check_kind_of_out
 from portagpu.blas.host_arrays import on_device
 from portagpu.errors import ArgumentTypeError, DTypeError, FactorisationError, ShapeError
 from portagpu.linalg.matrices import INT32, Array, copy_into, new
@@ -52,11 +53,7 @@ def check_out(out: Any, like: Array, shape: tuple[int, ...], dtype: np.dtype[Any
     """Raise `ArgumentTypeError`, `ShapeError`, `DTypeError` for an ``out`` that cannot take a result."""
     if out is None:
         return
-    kind = DeviceNDArray if isinstance(like, DeviceNDArray) else np.ndarray
-    if not isinstance(out, kind):
-        raise ArgumentTypeError(
-            f"{function}: out is a {type(out).__name__}, the operands are of {kind.__name__}", hint="both of one kind"
-        )
+    check_kind_of_out(out, isinstance(like, DeviceNDArray), function)
     if out.shape != shape:
         raise ShapeError(f"{function}: out has shape {out.shape}, the result {shape}", hint="pass one of that shape")
     if out.dtype != dtype:

@@ -7,7 +7,6 @@ import inspect
 import sys
 import types
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
@@ -43,10 +42,9 @@ def _loaded():
     ours = _functions()
     specification = importlib.util.spec_from_file_location("scipy_test_fblas", _FILE)
     module = importlib.util.module_from_spec(specification)
-    with (
-        mock.patch.object(scipy_linalg, "_fblas", ours),
-        mock.patch.dict(sys.modules, {"scipy.linalg._fblas": ours}),
-    ):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scipy_linalg, "_fblas", ours)
+        patch.setitem(sys.modules, "scipy.linalg._fblas", ours)
         specification.loader.exec_module(module)
     assert module.fblas is ours
     return module

@@ -6,7 +6,6 @@ import contextlib
 import importlib.util
 import sys
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
@@ -23,14 +22,15 @@ pytestmark = [pytest.mark.one_device, pytest.mark.usefixtures("device", "ours_in
 @contextlib.contextmanager
 def ours_for_theirs():
     """SciPy's module with our functions where its tests look for its own."""
-    with contextlib.ExitStack() as stack:
+    with pytest.MonkeyPatch.context() as patch:
         for name, value in (
             ("_fblas", portagpu.blas),
             ("blas", portagpu.blas),
             ("get_blas_funcs", portagpu.blas.get_blas_funcs),
         ):
-            stack.enter_context(mock.patch.object(scipy_linalg, name, value))
-        stack.enter_context(mock.patch.dict(sys.modules, {"scipy.linalg._fblas": portagpu.blas}))
+            patch.setattr(scipy_linalg, name, value)
+        # mock.patch.dict would drop modules that are imported meanwhile, of which there would then be two
+        patch.setitem(sys.modules, "scipy.linalg._fblas", portagpu.blas)
         yield
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.linalg.blas
 
 
 def wide(x: Any) -> Any:
@@ -79,21 +81,27 @@ def elements(n: int, increment: int, offset: int) -> slice:
     return slice(stop - step, last if last >= 0 else None, -step)
 
 
-def spr(
-    n: int, alpha: Any, x: Any, ap: Any, incx: int = 1, offx: int = 0, lower: int = 0, overwrite_ap: int = 0
-) -> Any:
-    """A packed symmetric matrix and a product of a vector with itself."""
-    v = wide(x)[elements(n, incx, offx)]
-    inside = np.tri(n, n, 0, bool)
-    columns, rows = np.nonzero(inside.T if lower else inside)
-    return (wide(ap) + alpha * v[rows] * v[columns]).astype(ap.dtype)
+def spr(name: str) -> Callable[..., Any]:
+    """SciPy's function with elements in the other order for a negative increment: it checks all arguments.
+
+    OpenBLAS 0.3.30 reads elements before a complex vector whose increment is negative.
+    """
+    theirs = getattr(scipy.linalg.blas, name)
+
+    def call(n: int, alpha: Any, x: Any, ap: Any, incx: int = 1, offx: int = 0, **words: int) -> Any:
+        if incx < 0 <= offx < x.size:
+            reverse = x.copy()
+            reverse[elements(n, -incx, offx)] = x[elements(n, incx, offx)]
+            x = reverse
+        return theirs(n, alpha, x, ap, incx=abs(incx), offx=offx, **words)
+
+    return call
 
 
 def beyond_scipy() -> dict[str, Any]:
     """Routines of `portagpu.blas` that `scipy.linalg.blas` does not have, or has wrong, by name."""
     own = {t + f.__name__: f for t in "sdcz" for f in (gemmt, omatcopy, geam, dgmm)}
-    # OpenBLAS 0.3.30 reads elements before the vector where its increment is negative
-    return own | {"cspr": spr, "zspr": spr}
+    return own | {name: spr(name) for name in ("cspr", "zspr")}
 
 
 def _stored(value: Any, dtype: Any, out: Any) -> Any:
