@@ -30,6 +30,8 @@ from portagpu.primitives.scans.by_key import reduce_by_key
 from portagpu.primitives.selections.run_lengths import run_begins
 from portagpu.primitives.sorts.sorting import argsort
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.copies import copied_if_shared
+from portagpu.runtime.execution.current import current_stream
 from portagpu.ufuncs.kernel_source import KEPT, kernel_from, launch
 from portagpu.ufuncs.operands import operand
 
@@ -84,7 +86,8 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
     if not places.size:
         return
     flat = a.ravel()
-    _run(ufunc, function, flat, places.ravel(), [x.ravel() for x in given])
+    stream = current_stream(a.context)
+    _run(ufunc, function, flat, places.ravel(), [copied_if_shared(x.ravel(), flat, stream) for x in given])
     if flat.allocation_key != a.allocation_key:  # a copy
         a[...] = flat.reshape(a.shape)
 

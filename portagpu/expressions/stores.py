@@ -9,7 +9,7 @@ from portagpu.expressions.evaluation import evaluate
 from portagpu.expressions.node import Node
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.copies import copy_strided
-from portagpu.runtime.arrays.overlap import may_overlap, shares_elements
+from portagpu.runtime.arrays.overlap import crosses, shares_elements
 from portagpu.runtime.execution.current import current_stream
 
 
@@ -49,19 +49,11 @@ def _is_stored_beside(value: DeviceNDArray | None, target: DeviceNDArray) -> boo
 def _reads_elsewhere(node: Node, target: DeviceNDArray) -> bool:
     """Whether an element's value depends on other elements of the target, which may have been written by then."""
     if node.result is not None:
-        return _shifted(node.result, target)
+        return crosses(node.result, target)
     operands: tuple[Any, ...] = node.operands
     if node.shifts is not None:
         return shares_elements(operands[0], target)
     for x in operands:
-        if _reads_elsewhere(x, target) if type(x) is Node else isinstance(x, DeviceNDArray) and _shifted(x, target):
+        if _reads_elsewhere(x, target) if type(x) is Node else isinstance(x, DeviceNDArray) and crosses(x, target):
             return True
     return False
-
-
-def _shifted(x: DeviceNDArray, target: DeviceNDArray) -> bool:
-    """Whether arrays may share memory in which their elements do not lie alike."""
-    if x is target or not may_overlap((x, target)):
-        return False
-    lies, wanted = ((a.allocation_key, a.offset, a.shape, a.strides, a.itemsize) for a in (x, target))
-    return lies != wanted and shares_elements(x, target)

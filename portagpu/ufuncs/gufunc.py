@@ -17,6 +17,7 @@ from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.pickling import Pickled
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeError, SettingsError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.overlap import shares_elements
 from portagpu.runtime.execution.context import Context
 from portagpu.types import Array, NoneType, Number, Signature, as_signature
 from portagpu.ufuncs import operands
@@ -119,6 +120,7 @@ class GeneralizedFunction(Pickled):
             for t, r in zip(targets, results, strict=True)
         ]
         if int(np.prod(loop)):
+            placed = [v if n in self._writable else _apart(v, works, stream) for n, v in enumerate(placed)]
             self._run(loop, placed, works, signature, context, stream)
         self._write_back(args, inputs, placed, stream)
         for work, target in zip(works, targets, strict=True):
@@ -244,6 +246,12 @@ def _with_axes(array: DeviceNDArray, shape: tuple[int, ...], extra: bool, flatte
         return array.reshape(*shape)
     found: DeviceNDArray = array[..., None] if extra else array
     return found
+
+
+def _apart(x: DeviceNDArray, outputs: Sequence[DeviceNDArray], stream: Any) -> DeviceNDArray:
+    for output in outputs:
+        x = operands.kept_apart(x, output, stream, shares_elements)
+    return x
 
 
 def _dtype(kind: Any) -> np.dtype[Any]:

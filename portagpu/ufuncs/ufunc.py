@@ -29,6 +29,7 @@ from portagpu.errors import (
 from portagpu.ir.types import Scalar
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import to_device
+from portagpu.runtime.arrays.overlap import crosses
 from portagpu.runtime.execution.context import Context
 from portagpu.types import Number, Signature, Type, as_signature, from_dtype
 from portagpu.ufuncs import operands
@@ -118,6 +119,7 @@ class VectorizedFunction(Pickled):
         placed = [operands.on_device(v, context, stream) if is_array(v) else v for v in inputs]
         target = result.target(context, stream)
         if target.size:
+            placed = [operands.kept_apart(v, target, stream, crosses) if is_array(v) else v for v in placed]
             self._run(target, placed, wanted, context, stream)
         found = result.finish(target, stream, keep=keep)
         return found[()] if isinstance(found, np.ndarray) and found.ndim == 0 and result.out is None else found

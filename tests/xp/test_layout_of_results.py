@@ -54,6 +54,15 @@ ONE = {
     "diff": lambda x: np.diff(x, axis=1),
     "gradient": lambda x: np.gradient(x, axis=2),
     "pad": lambda x: np.pad(x, 1),
+    **{
+        f"pad {mode} {width}": lambda x, mode=mode, width=width: np.pad(x, width, mode=mode)
+        for mode in ("edge", "reflect", "symmetric", "wrap", "linear_ramp", "maximum", "mean", "median", "minimum")
+        for width in (((1, 2), (0, 0), (0, 0)), 0)
+    },
+    "pad odd": lambda x: np.pad(x, ((1, 1), (0, 0), (0, 0)), mode="symmetric", reflect_type="odd"),
+    "piecewise": lambda x: np.piecewise(x, [x > 3], [1, 2]),
+    "tile once": lambda x: np.tile(x, 1),
+    "vander": lambda x: np.vander(x.ravel(), 4),
     "delete": lambda x: np.delete(x, 1, 1),
     "insert": lambda x: np.insert(x, 1, 7, 1),
     "sort": lambda x: np.sort(x, 1),
@@ -85,7 +94,7 @@ _LAUNCHED = frozenset(
     for name in ONE
     if name.split()[0]
     in "tril gradient pad delete insert sort argsort cumsum cumprod concatenate stack take take_along_axis repeat tile"
-    " argmax sum max mean any std nansum in copy array".split()
+    " argmax sum max mean any std nansum in copy array piecewise vander".split()
 )
 """Those whose kernels are compiled by the call: for one layout only, and some of them in a run."""
 

@@ -97,3 +97,21 @@ def test_unique_along_an_axis(device):
     same(lambda x: np.unique(x, axis=0, **everything), signed)
     same(lambda x: np.unique(x, axis=0), TABLE[:1])
     same(lambda x: np.unique(x, axis=0), TABLE[:, 0])
+
+
+@pytest.mark.parametrize("method", ["accumulate", "reduceat"])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
+@pytest.mark.parametrize("axis", [0, -1, 1, None, (), (0,), (0, 1), [0], 1.0])
+def test_axes_of_methods_along_one(device, method, shape, axis):
+    host = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    places = ([0],) if method == "reduceat" else ()
+    for ufunc in (np.add, np.maximum, np.logical_or):
+        function = getattr(ufunc, method)
+        try:
+            expected = function(host, *places, axis=axis)
+        except (TypeError, ValueError) as error:
+            kind = ValueError if isinstance(error, ValueError) else TypeError
+            with pytest.raises(kind):
+                function(cuda.to_device(host), *places, axis=axis)
+        else:
+            alike(function(cuda.to_device(host), *places, axis=axis), expected)

@@ -51,6 +51,19 @@ def axis_in(axis: Any, ndim: int) -> int:
     return axes_in(axis, ndim)[0]
 
 
+def only_axis(axis: Any, ndim: int, method: str) -> int:
+    """The axis of a ufunc's method along one: an integer, a tuple of one, or None for the only one.
+
+    Raises `ShapeError`, `ShapeTypeError` for arrays without axes, and as `axes_in`.
+    """
+    if is_let_pass(axis, ndim) or (not ndim and axis in (None, ())):
+        raise ShapeTypeError(f"{method} takes arrays of at least one axis", hint="x.reshape(1)")
+    axes = axes_in(axis, ndim) if axis is None or isinstance(axis, tuple) else (axis_in(axis, ndim),)
+    if len(axes) != 1:
+        raise ShapeError(f"{method} goes along one axis, not along {len(axes)}", hint="pass axis=")
+    return axes[0]
+
+
 def is_let_pass(axis: Any, ndim: int) -> bool:
     """Whether an array has no axes, and NumPy reduces it along this one all the same: the first or the last."""
     return ndim == 0 and hasattr(axis, "__index__") and axis in (0, -1)

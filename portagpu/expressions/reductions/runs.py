@@ -10,7 +10,7 @@ import numpy as np
 
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError
-from portagpu.expressions.reductions.functions import axis_in, finished, kinds_of
+from portagpu.expressions.reductions.functions import finished, kinds_of, only_axis
 from portagpu.expressions.step_text import TYPES, applied, converted
 from portagpu.primitives.flat import uploaded
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -19,7 +19,7 @@ from portagpu.ufuncs.operands import array_of
 
 
 def reduceat(
-    ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
+    ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> DeviceNDArray:
     """What the elements from each subscript to before the next one become along an axis, and those behind the last.
 
@@ -29,7 +29,7 @@ def reduceat(
     x = array_of(array)
     if ufunc.nin != 2 or ufunc.nout != 1:
         raise DTypeError(f"numpy.{ufunc.__name__} does not take two numbers and give one, and cannot reduce")
-    at = axis_in(axis, x.ndim)
+    at = only_axis(axis, x.ndim, "reduceat")
     begins = np.asarray(indices.copy_to_host() if isinstance(indices, DeviceNDArray) else indices)
     if begins.ndim != 1 or (begins.size and begins.dtype.kind not in "iu"):
         raise ShapeError("the subscripts of reduceat are integers in an array of one axis")

@@ -18,8 +18,10 @@ from portagpu.primitives.flat import flat, new, uploaded
 from portagpu.primitives.gathers import gather_kernels as kernels
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import check_writable
+from portagpu.runtime.arrays.copies import copied_if_shared
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.current import current_stream
 from portagpu.ufuncs.kernel_source import launch
 
 _MANY = 2**16  # elements for which threads are enough if each gathers several
@@ -129,8 +131,8 @@ def _gathered(x: DeviceNDArray, first: int, count: int, at: DeviceNDArray, fault
 def scatter(x: DeviceNDArray, first: int, count: int, at: Subscripts, values: DeviceNDArray) -> None:
     """Write ``values``, which broadcast to what `gather` would give, to the parts of an array at subscripts.
 
-    Of several values for one element one stays, it is not said which. Raises `OutOfBoundsError`, `ShapeError`,
-    `ArgumentTypeError`.
+    Values and subscripts may be parts of the array: they are read before it is written. Of several values for one
+    element one stays, it is not said which. Raises `OutOfBoundsError`, `ShapeError`, `ArgumentTypeError`.
     """
     check_writable(x)
     given = values._broadcast((*x.shape[:first], *at.array.shape, *x.shape[first + count :]))
@@ -186,6 +188,8 @@ def _scatter(
 ) -> None:
     """Write to ``parts``, what `_as_three` gives of ``x``."""
     target, whole = parts
+    stream = current_stream(x.context)
+    source, index = (copied_if_shared(values, target, stream) for values in (source, index))
     fault = _launch_move(target, index, source, kernels.Move(each=each, scatters=True))
     if whole is not x:
         x.copy_to_device(whole)

@@ -13,6 +13,7 @@ from portagpu.backends.driver import Driver
 from portagpu.backends.handles import Completion
 from portagpu.backends.registry import foreign
 from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.runtime.arrays.overlap import shares_elements
 from portagpu.runtime.arrays.staged_copies import pays, staging
 from portagpu.runtime.arrays.view import CopiedView, View
 from portagpu.runtime.execution.ordering import enqueuing
@@ -68,6 +69,11 @@ def _strided(source: View, target: View) -> Copier:
             known.clear()
         found = known[key] = context.driver.strided_copy(source, target, partial(build, context, options=()))
     return found
+
+
+def copied_if_shared(source: Any, target: View, stream: Stream) -> Any:
+    """A device array, or a copy where it has bytes in common with a target that is written while it is read."""
+    return source._contiguous(stream) if shares_elements(source, target) else source
 
 
 def fill_bytes(target: View, byte: int, stream: Stream) -> None:

@@ -109,6 +109,14 @@ def host_shares_elements(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> bo
         return True
 
 
+def crosses(x: View, y: View) -> bool:
+    """Whether an element of one array may have bytes in common with another element of the other array."""
+    if x is y or not may_overlap((x, y)):
+        return False
+    one, other = ((a.allocation_key, a.offset, a.shape, a.strides, a.itemsize) for a in (x, y))
+    return one != other and shares_elements(x, y)
+
+
 class _Interface:
     """An array interface whose memory is never touched."""
 

@@ -14,6 +14,7 @@ from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import assign, chosen, filled
 from portagpu.primitives.gathers.gathering import normal_axis
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.layout import strides_as
 from portagpu.runtime.arrays.numpy_dispatch import ANY_KEYWORDS, register
 from portagpu.xp import manipulation
 from portagpu.xp.conversion import array_of, arrays_of, context_of_any, into
@@ -91,7 +92,7 @@ def _piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw:
         conditions.append(apply(np.logical_not, reached))
     elif len(funclist) != len(conditions):
         raise ShapeError(f"{len(conditions)} conditions take as many functions, or one more, not {len(funclist)}")
-    out = filled(array.shape, 0, array.dtype, array.context)
+    out = filled(array.shape, 0, array.dtype, array.context, strides_as(array, array.dtype, "K"))
     for condition, function in zip(conditions, funclist, strict=True):
         if not callable(function):
             assign(out, function, where=condition)

@@ -99,7 +99,7 @@ def _vander(x: Any, N: int | None = None, increasing: bool = False) -> DeviceNDA
     first = creation.ones((column.size, 1), dtype=kind, device=column.context.device)
     rest = column.astype(kind, copy=False).reshape(-1, 1).broadcast_to((column.size, count - 1))
     powers = statistics.cumulative_prod(call("concatenate", [first, rest], axis=1), axis=1, dtype=kind)
-    found: DeviceNDArray = powers if increasing else powers._view((slice(None), slice(None, None, -1)))
+    found: DeviceNDArray = powers if increasing else powers._view((slice(None), slice(None, None, -1))).copy("C")
     return found
 
 

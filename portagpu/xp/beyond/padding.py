@@ -60,7 +60,7 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> 
     if unknown:
         raise ArgumentTypeError(f"numpy.pad with mode={mode!r} takes no {', '.join(sorted(unknown))}=")
     if mode in _REPEATING:
-        return _repeating(x, widths, mode, **options)
+        return _in_order_of(x, _repeating(x, widths, mode, **options))
     if mode in ("constant", "empty"):
         values = _pairs(options.get("constant_values", 0), x.ndim, "constant_values")
         return _surrounded(x, widths, values if mode == "constant" else None)
@@ -71,7 +71,19 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> 
         if before or after:
             make = _ramp if mode == "linear_ramp" else _statistic(mode)
             found = _joined(found, at, make(found, at, before, first, True), make(found, at, after, last, False))
-    return found
+    return _in_order_of(x, found)
+
+
+def _in_order_of(x: DeviceNDArray, found: DeviceNDArray) -> DeviceNDArray:
+    """New memory in the order of `_order`."""
+    order = _order(x)
+    is_right = found is not x and (found.is_f_contiguous() if order == "F" else found.is_c_contiguous())
+    return found if is_right else found.copy(order)
+
+
+def _order(x: DeviceNDArray) -> str:
+    """The order of NumPy's results: Fortran's of arrays in that order alone."""
+    return "F" if x.layout == "F" else "C"
 
 
 def _joined(x: DeviceNDArray, at: int, *ends: DeviceNDArray) -> DeviceNDArray:
@@ -81,7 +93,7 @@ def _joined(x: DeviceNDArray, at: int, *ends: DeviceNDArray) -> DeviceNDArray:
 def _surrounded(x: DeviceNDArray, widths: list[Any], values: list[tuple[Any, Any]] | None) -> DeviceNDArray:
     shape = tuple(n + sum(pair) for n, pair in zip(x.shape, widths, strict=True))
     one = values is not None and len({v for pair in values for v in pair}) == 1
-    out = device_array(shape, x.dtype, order="F" if x.layout == "F" else "C", context=x.context)
+    out = device_array(shape, x.dtype, order=_order(x), context=x.context)
     if one and values is not None:
         out[...] = np.asarray(values[0][0] if x.ndim else 0).astype(x.dtype)[()]
     inner = tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, widths, strict=True))
@@ -112,7 +124,7 @@ def _repeating(x: DeviceNDArray, widths: list[Any], mode: str, reflect_type: str
             continue
         places = np.pad(np.arange(extent), (before, after), mode=mode)  # type: ignore[call-overload]
         x = gather(x, at, 1, Subscripts.of(places, extent, x.context))
-    return x.copy() if not any(map(any, widths)) else x
+    return x
 
 
 def _odd(x: DeviceNDArray, at: int, before: int, after: int, mode: str) -> DeviceNDArray:

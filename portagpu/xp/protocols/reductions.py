@@ -123,7 +123,8 @@ register("nanmean", _nanmean, frozenset({"axis", "dtype", "out", "keepdims", "wh
 
 
 def _accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
-    return accumulations.accumulate(ufunc, array, axis, dtype, out)
+    x = array_of(array)
+    return accumulations.accumulate(ufunc, x, functions.only_axis(axis, x.ndim, "accumulate"), dtype, out)
 
 
 def _cumulative(ufunc: np.ufunc) -> Any:

@@ -123,6 +123,8 @@ class _Maker(ArrayExpressions):
         ]
         if array.ndim == 1 and ":" in index and self.choose.chance(3):
             fitting.append(f"{name}[::-1]{index}")
+        if self.choose.chance(3):
+            fitting = self.own_parts(name, np.shape(value)) or fitting
         self.say(f"{name}{index} = {self.choose.pick(*fitting)}")
 
     def into(self) -> None:
@@ -154,7 +156,39 @@ class _Maker(ArrayExpressions):
             forms += [f"step({name})", f"np.add.at({name}, {self.places(array, 4)}, {one})"]
         if array.size:
             forms.append(f"np.put({name}, [0, {array.size - 1}], {self.literal(name)})")
+        if self.choose.chance(3):
+            forms = self.overlapping(name) or forms
         self.say(self.choose.pick(*forms))
+
+    def overlapping(self, name: str) -> list[str]:
+        """Functions that write an array whose values, subscripts or masks are parts of it."""
+        array = self.scope[name]
+        if not array.ndim or not array.size:
+            return []
+        part = self.choose.pick(*self.own_parts(name, array.shape))
+        mask = f"{name} {self.choose.pick('!=', '==')} {self.literal(name)}"
+        if array.dtype.kind == "b":
+            mask = self.choose.pick(name, f"{name}[::-1]")
+        turned = f"np.arange({array.size})[::-1]"
+        forms = [f"np.put({name}, {turned}, {part})", f"np.putmask({name}, {mask}, {part})"]
+        forms += [f"np.copyto({name}, {part}, where={mask})", f"{name}[{mask}] = {part}[{mask}]"]
+        forms += [f"np.place({name}, {mask}, {part})"]
+        if self.sortable(array):
+            places = f"np.argsort({name}, axis=0, kind='stable')"
+            forms.append(f"np.put_along_axis({name}, {places}, {part}, axis=0)")
+        if array.ndim == 1 and array.dtype.kind in "iu":
+            forms.append(f"{name}[{name} % {array.size}] = {self.literal(name)}")
+            forms.append(f"np.add.at({name}, {self.places(array, 4)}, {name}[-1])")
+            forms.append(f"np.subtract.at({name}, {turned}, {part})")
+        return forms
+
+    def own_parts(self, name: str, shape: tuple[int, ...]) -> list[str]:
+        """Views, and an expression, of an array's own elements that broadcast to a shape."""
+        n = shape[0] if shape else 1
+        texts = [name, f"{name}[::-1]", f"{name}[:{n}]", f"{name}[-{n}:]", f"{name}[::-1][:{n}]", f"{name}.T"]
+        texts += [f"{name}[-1]", f"{name}[..., ::-1]", f"np.flip({name})"]
+        found = [(text, execute(text, self.scope)[0]) for text in texts]
+        return [text for text, value in found if value is not None and _fits(value, np.empty(shape))]
 
     def read(self) -> None:
         name = self.choose.pick(*self.arrays())

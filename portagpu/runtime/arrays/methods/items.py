@@ -10,13 +10,12 @@ import numpy as np
 from portagpu.backends.registry import foreign
 from portagpu.runtime.arrays import numpy_dispatch
 from portagpu.runtime.arrays.checks import assignable, check_writable, host_array
-from portagpu.runtime.arrays.copies import copy_elements, fill_bytes
+from portagpu.runtime.arrays.copies import copied_if_shared, copy_elements, fill_bytes
 from portagpu.runtime.arrays.cuda_array_interface import has_interface
 from portagpu.runtime.arrays.dlpack import HOST_KINDS
 from portagpu.runtime.arrays.foreign import dlpack_kind, is_foreign
 from portagpu.runtime.arrays.methods.base import ArrayBase
 from portagpu.runtime.arrays.methods.element_reads import note_element
-from portagpu.runtime.arrays.overlap import shares_elements
 from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.execution.stream import Stream
@@ -137,9 +136,7 @@ class ArrayItems(ArrayBase):
         if is_here and not is_bytes and value.context is self.context and active.recorder is None:
             numpy_dispatch.call("assign", target, value)
             return
-        source = value._broadcast(target.shape)
-        if shares_elements(source, target):
-            source = source._contiguous(where)
+        source = copied_if_shared(value._broadcast(target.shape), target, where)
         copy_elements(source, target, where)
 
     def _fill(self, target: Any, host: np.ndarray[Any, Any], stream: Stream) -> bool:
