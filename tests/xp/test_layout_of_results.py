@@ -160,6 +160,17 @@ def test_of_one_array(device, layout):
 
 
 @pytest.mark.one_device
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_copies_on_the_host(device, layout):
+    host, mine = _both(layout)
+    want = np.array(host)
+    for got in (np.array(mine), mine.copy_to_host()):
+        assert isinstance(got, np.ndarray)
+        assert _lies(got) == _lies(want)
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.one_device
 @pytest.mark.in_turn(6)
 @pytest.mark.parametrize("name", sorted(_LAUNCHED))
 def test_of_one_array_that_are_launched(device, name):

@@ -50,6 +50,7 @@ class ArrayCopies(ArrayBase):
     def copy_to_host(self, ary: np.ndarray[Any, Any] | None = None, stream: Stream | int = 0) -> np.ndarray[Any, Any]:
         """Copy to a host array (a new one unless given) and return it: NumPy's, or one that shows its memory by DLPack.
 
+        A new array has the order of the device array's axes (order "K", as ``numpy.array``).
         With a stream other than 0 the copy is asynchronous: synchronise the stream before reading. (A copy to an array
         of another order waits.)
         Raises `ShapeError` or `DTypeError` where ``ary`` does not fit.
@@ -57,6 +58,10 @@ class ArrayCopies(ArrayBase):
         where = self._stream(stream)
         given: np.ndarray[Any, Any]
         if ary is None:
+            if self.layout == "A" and (axes := memory_order(self.shape, self.strides, self.itemsize)) is not None:
+                turned: Self = self.transpose(axes)  # type: ignore[attr-defined]
+                given = turned.copy_to_host(stream=stream).transpose(inverse(axes))
+                return given
             ary = given = np.empty(self._shape, self._dtype, order="F" if self.layout == "F" else "C")
             if self.layout != "A":
                 if self.size:
