@@ -187,4 +187,4 @@ def test_devices_are_named_by_what_means_them_alone(monkeypatch):
 
     monkeypatch.setattr(repeat, "find_device", find)
     assert repeat.selector(first) == "alike"
-    assert repeat.selector(second) == "1"
+    assert repeat.selector(second) == second.label

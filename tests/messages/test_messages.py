@@ -53,7 +53,7 @@ def message_of(name, device):
     text = re.sub(r"0x[0-9a-f]+", "0x...", text)
     text = re.sub(r"(this device has|runs at most|has|at once \(|holds) ?\d+", r"\1 N", text)
     text = re.sub(r"(wrong_\w+\.py):\d+", r"\1", text)  # the excerpt says where; numbers move with each new case
-    return re.sub(r"(?m)^  \d+: .*$", "  INDEX: NAME", text)
+    return re.sub(r"(?m)^  (\w+:)?\d+: .*$", "  INDEX: NAME", text)
 
 
 def golden():

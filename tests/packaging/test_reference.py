@@ -28,6 +28,7 @@ for _name in ("random", "devicearray", "args"):
 FUNCTIONS = {n: v for n, v in HOST.items() if inspect.isfunction(v)}
 
 
+@pytest.mark.opencl  # whose messages the page shows
 def test_errors_of_what_is_not_portable(device):
     assert (DOCS / "not-portable.md").read_text(encoding="utf-8") == not_portable.text(), "python -m tools.documents"
 

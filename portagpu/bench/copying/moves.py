@@ -48,10 +48,10 @@ def error(given: Array, found: Array) -> float:
 
 def contenders(move: Move, given: Array, context: Context) -> list[Contender]:
     """Who makes such a copy."""
-    found = [
-        _contender("PortaGPU", Role.OURS, partial(own, move, given, context)),
-        _contender(f"PyOpenCL {VERSION} enqueue_copy", Role.PEER, partial(plain, move, given, context)),
-    ]
+    found = [_contender("PortaGPU", Role.OURS, partial(own, move, given, context))]
+    if context.device.backend == "opencl":
+        name = f"PyOpenCL {VERSION} enqueue_copy"
+        found.append(_contender(name, Role.PEER, partial(plain, move, given, context)))
     if context.device.device_type is DeviceType.CPU and move.memory != PINNED:
         found.append(_contender(f"NumPy {np.__version__} copyto", Role.PEER, partial(of_numpy, given)))
     cupy = cupy_for(context.device)

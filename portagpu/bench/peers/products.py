@@ -123,7 +123,7 @@ def _of_cpu() -> Iterator[Peer]:
 
 def _of_any(context: Context, tuned: Path | None) -> Iterator[Peer]:
     """Libraries for every OpenCL device."""
-    if clblast_library.opened() is None:
+    if clblast_library.opened() is None or context.device.backend != "opencl":
         return
     label = clblast_library.label()
     folders = {label: None} if tuned is None else {label: None, f"{label}, tuned": tuned}

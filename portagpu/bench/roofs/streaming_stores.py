@@ -38,7 +38,7 @@ _VALUES = {"copy": "a[i]", "write": f"(float16)({FILL}f)", "triad": f"a[i] + b[i
 
 def candidate(name: str, form: Form, a: Array, b: Array, context: Context) -> Candidate | None:
     """A stream in a CPU's form with such stores; None where it stores nothing, or the compiler has none."""
-    if name not in _STREAMS or form.near or form.lanes != 16:
+    if name not in _STREAMS or form.near or form.lanes != 16 or context.device.backend != "opencl":
         return None
     sources = [{"a": a, "b": b}[label] for label in _STREAMS[name]]
     parameters = "".join(f"{_SOURCE}{label}, " for label in _STREAMS[name])

@@ -128,7 +128,7 @@ def _of_cpu(made: Task) -> list[Contender]:
 def _of_clblast(made: Task, options: Options, context: Context) -> list[Contender]:
     """CLBlast as it comes, and with its tuners' results."""
     library = clblast_library.opened()
-    if library is None or made.name not in clblast.ROUTINES:
+    if library is None or context.device.backend != "opencl" or made.name not in clblast.ROUTINES:
         return []
     label = clblast_library.label()
     folders = {label: None, **({f"{label}, tuned": options.clblast_tuned} if options.clblast_tuned else {})}

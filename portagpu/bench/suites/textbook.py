@@ -76,8 +76,8 @@ def _rivals(made: Task, peers: Peers, context: Context) -> dict[Memory, list[Con
     device = context.device
     found = list(of_the_maker(made, device))
     if peers is Peers.VENDOR:
-        return {Memory.DEVICE: found or [of_opencl(made, context)]}
-    on_device = [*found, *of_other_languages(made, device), of_opencl(made, context)]
+        return {Memory.DEVICE: found or list(of_opencl(made, context))}
+    on_device = [*found, *of_other_languages(made, device), *of_opencl(made, context)]
     on_host = list(of_numpy(made)) if device.device_type is DeviceType.CPU else []
     return {Memory.DEVICE: on_device, **({Memory.HOST: on_host} if on_host else {})}
 

@@ -44,10 +44,11 @@ def of_other_languages(made: Task, device: DeviceRecord) -> Iterator[Contender]:
             yield _contender(f"Triton {version}", lambda: _triton(texts.LAUNCHES[name], made))
 
 
-def of_opencl(made: Task, context: Context) -> Contender:
-    """The same text in OpenCL C, as a program of PyOpenCL."""
-    version = importlib.import_module("portagpu.backends.opencl.plain").VERSION
-    return _contender(f"PyOpenCL {version}, the same text in OpenCL C", lambda: _opencl(made, context))
+def of_opencl(made: Task, context: Context) -> Iterator[Contender]:
+    """The same text in OpenCL C, as a program of PyOpenCL, which other back ends' memory cannot be given."""
+    if context.device.backend == "opencl":
+        version = importlib.import_module("portagpu.backends.opencl.plain").VERSION
+        yield _contender(f"PyOpenCL {version}, the same text in OpenCL C", lambda: _opencl(made, context))
 
 
 def of_numpy(made: Task) -> Iterator[Contender]:

@@ -90,7 +90,7 @@ def test_devices_of_one_name_are_told_apart(device, monkeypatch):
     assert session.new_run([device], PLAIN).devices[0].name == device.name
     monkeypatch.setattr(facts, "devices", lambda source: (device, twin))
     names = [one.name for one in session.new_run([device, twin], PLAIN).devices]
-    assert names == [f"{device.name} #{device.index}", f"{device.name} #{device.index + 7}"]
+    assert names == [f"{device.name} #{one.label}" for one in (device, twin)]
 
 
 def test_device_arrays_against_a_library(device, cells, monkeypatch):

@@ -35,7 +35,7 @@ def error_of(contender, made):
 @pytest.mark.parametrize("name", textbook.TASKS)
 def test_the_same_text_in_opencl(device, name):
     made = small(name)
-    contender = rivals.of_opencl(made, cuda.current_context())
+    (contender,) = rivals.of_opencl(made, cuda.current_context())
     assert contender.role is Role.PEER and contender.implementation.startswith("PyOpenCL ")
     if name == "warp-reduction":
         with pytest.raises(UnsupportedError, match="shuffles"):
@@ -58,7 +58,7 @@ def test_a_program_that_does_not_compile_is_told(monkeypatch):
     made = small("saxpy")
     monkeypatch.setattr(opencl_texts, "program", lambda name: "__kernel void saxpy(float a) { return 3 +; }")
     with pytest.raises(DeviceError, match="does not compile saxpy"):
-        rivals.of_opencl(made, cuda.current_context()).prepare()
+        next(rivals.of_opencl(made, cuda.current_context())).prepare()
 
 
 @pytest.mark.parametrize("name", [name for name in textbook.TASKS if small(name).kernel.__name__ in TEXTS])
