@@ -56,7 +56,7 @@ def half_nextafter(x: Any, y: Any) -> Any:
     a = np.float32(x)
     b = np.float32(y)
     if a == b:
-        return x  # of zeros the first, as NumPy has it for halves
+        return y  # of zeros the second, as in C, and as NumPy from 2.5 on has it for halves
     if math.isnan(a) or math.isnan(b):
         return x + y
     if math.isinf(a):

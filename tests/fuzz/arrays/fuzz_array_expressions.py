@@ -45,7 +45,12 @@ BINARY = {
     "f": (
         *("{} + {}", "{} - {}", "{} * {}", "{} / {}", "{} + {}", "{} - {}", "{} * {}", "{} // {}", "{} % {}"),
         *("np.maximum({}, {}) + 0", "np.minimum({}, {}) + 0", "np.fmax({}, {}) + 0", "np.fmin({}, {}) + 0"),
-        *("np.copysign({}, np.nan_to_num({}))", "np.nextafter({}, {})", "np.heaviside({}, {})", "np.fmod({}, {})"),
+        *(
+            "np.copysign({}, np.nan_to_num({}))",
+            "np.nextafter(np.abs({}), np.abs({}))",
+            "np.heaviside({}, {})",
+            "np.fmod({}, {})",
+        ),
     ),
     "c": ("{} + {}", "{} - {}", "{} == {}", "{} != {}", "{} * {}"),
 }

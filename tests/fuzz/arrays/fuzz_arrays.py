@@ -123,7 +123,9 @@ class _Maker(ArrayExpressions):
         ]
         if array.ndim == 1 and ":" in index and self.choose.chance(3):
             fitting.append(f"{name}[::-1]{index}")
-        if self.choose.chance(3):
+        if self.choose.chance(3) and (
+            array.ndim > 1 or ":" not in index
+        ):  # NumPy errs: x = np.arange(5); x[::2] = x[:3]
             fitting = self.own_parts(name, np.shape(value)) or fitting
         self.say(f"{name}{index} = {self.choose.pick(*fitting)}")
 
@@ -172,7 +174,6 @@ class _Maker(ArrayExpressions):
         turned = f"np.arange({array.size})[::-1]"
         forms = [f"np.put({name}, {turned}, {part})", f"np.putmask({name}, {mask}, {part})"]
         forms += [f"np.copyto({name}, {part}, where={mask})", f"{name}[{mask}] = {part}[{mask}]"]
-        forms += [f"np.place({name}, {mask}, {part})"]
         if self.sortable(array):
             places = f"np.argsort({name}, axis=0, kind='stable')"
             forms.append(f"np.put_along_axis({name}, {places}, {part}, axis=0)")

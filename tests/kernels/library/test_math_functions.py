@@ -181,7 +181,7 @@ def test_halves_next_to_all_halves(device: DeviceRecord) -> None:
         found = np.zeros_like(x)
         next_ones.forall(x.size)(x, np.full_like(x, y), found)
         with np.errstate(all="ignore"):
-            expected = np.nextafter(x, y)
+            expected = np.where(x == y, y, np.nextafter(x, y))  # before NumPy 2.5 the first one of two zeros
         numbers = ~np.isnan(expected)
         np.testing.assert_array_equal(found[numbers].view(np.uint16), expected[numbers].view(np.uint16))
         assert np.isnan(found[~numbers]).all()
