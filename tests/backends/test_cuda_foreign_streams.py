@@ -13,6 +13,7 @@ from portagpu import cuda
 from portagpu.backends.cuda import library as cu
 from portagpu.backends.cuda import primary as of_primary
 from portagpu.backends.cuda.foreign_streams import context_paths
+from portagpu.backends.process_memory import words_at
 from portagpu.errors import ArgumentTypeError
 
 CONTEXT, OTHER = 0x7F00_1234_5000, 0x7F00_1234_6000
@@ -77,7 +78,7 @@ def driver(request, monkeypatch):
 def test_streams_are_asked_about_and_nothing_else(driver):
     stream, other = driver.stream(), driver.stream(OTHER)
     zeros = np.zeros(600)
-    wild = [*WILD, stream + 1, stream + 4]
+    wild = [*(n for n in WILD if driver.path or not words_at(n)), stream + 1, stream + 4]
     if driver.path:
         wild += [other, zeros.ctypes.data, id(zeros)]
     for handle in wild:

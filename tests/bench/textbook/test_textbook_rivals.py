@@ -132,7 +132,7 @@ def test_who_is_chosen(device, measured):
     (ours,) = found(Peers.NONE)
     assert ours.role is Role.OURS and ours.workload.flops == 2000 and ours.workload.nbytes == 12000
     some, every = found(Peers.VENDOR), found(Peers.ALL)
-    assert len(some) == 2 and len(every) >= 2
+    assert (1 if device.backend != "opencl" else 2) <= len(some) <= 2 and len(every) >= len(some)
     assert all(cell.status is Status.MEASURED for cell in (*some, *every)), [cell.reason for cell in every]
     on_host = [cell.implementation for cell in every if cell.memory is Memory.HOST]
     if device.device_type is DeviceType.CPU:
