@@ -378,6 +378,25 @@ def test_branch_values_depend_on_the_thread():
     assert "varying" not in after("branch_values", lowered(selects, INTEGERS, PYINT), misses)
 
 
+def test_uniform_subscripts_of_own_arrays_depend_on_the_thread():
+    @cuda.jit
+    def places(x, n):
+        own = cuda.local.array(4, np.int32)
+        for k in range(4):
+            own[k] = x[k]
+        if x[cuda.grid(1)] > 0:
+            x[0] = own[cuda.blockIdx.x % 4] + own[1] + own[cuda.threadIdx.x % 4]
+            if own[n % 4] > 3:
+                for k in range(4):
+                    x[k] += own[k]
+        x[1] = own[n % 4]
+
+    misses = dataclasses.replace(PLAIN, blends_values=False)
+    program = lowered(places, INTEGERS, PYINT)
+    assert "own.local[varying(" not in after("branch_values", program)
+    assert after("branch_values", program, misses).count("own.local[varying(") == 2
+
+
 def test_exchange_buffers_takes_turns():
     @cuda.jit
     def twice(x):

@@ -15,6 +15,9 @@ condition that always holds it makes branches, and of several choices one, in wh
 Values that depend on the thread themselves stay as they are, as do those of branches that only assign, which become
 selects. But where several statements write a variable or an array, compilers join `o[i] += 89` and `o[i] += 81` of two
 branches to one addition of a number that the branches set. So the uniform operands of what they write are marked.
+
+The same vectoriser reads an array of the thread at a uniform subscript (`l[blockIdx.x % 3]`) also where no lane takes
+the branch, at whatever place. Such subscripts are marked, but not what loops count: unrolled, it is a constant.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from portagpu.ir.nodes import (
     Break,
     CallFunction,
     Cast,
+    Constant,
     Continue,
     Expr,
     For,
@@ -48,7 +52,7 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import Function, Program
 from portagpu.ir.types import Scalar
-from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
+from portagpu.ir.walk import all_expressions, all_statements, assigned, blocks, expressions, rebuilt
 from portagpu.passes.barriers.marks import is_own, varying
 
 _JOINED = frozenset({BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR})
@@ -80,6 +84,7 @@ class _ValueMarker:
         statements = list(all_statements(function.body))
         self._writes = Counter(_array(s.base) for s in statements if isinstance(s, Store))
         self._assigned = Counter((s.target.name, s.target.type) for s in statements if isinstance(s, Assign))
+        self._in_loops = assigned(tuple(s for s in statements if isinstance(s, For | While)))
 
     def block(self, body: tuple[Stmt, ...], divergent: bool, *, looped: bool = False) -> list[Stmt]:
         """The statements of a block.
@@ -89,7 +94,8 @@ class _ValueMarker:
         """
         result: list[Stmt] = []
         used = mentions((body,)) if divergent else {}
-        for statement in body:
+        for whole in body:
+            statement = rebuilt(whole, self._with_marked_places) if divergent else whole
             match statement:
                 case Assign(target=target) if divergent:
                     slot = target.name, target.type
@@ -159,6 +165,14 @@ class _ValueMarker:
             case Cast(operand=operand):
                 return replace(value, operand=marked(operand))
         return value
+
+    def _with_marked_places(self, value: Expr) -> Expr:
+        """A value whose reads of the thread's own arrays have no uniform subscript but constants."""
+        value = rebuilt(value, self._with_marked_places)
+        if not (isinstance(value, Load) and is_own(value.base)) or isinstance(value.index, Constant):
+            return value
+        is_told = self._data.is_uniform(value.index) and not slots_in(value.index) & self._in_loops
+        return replace(value, index=self._mark(value.index)) if is_told else value
 
     def _mark(self, value: Expr) -> Operation:
         """The value, in a form that no compiler takes for the same in all threads."""
