@@ -46,7 +46,7 @@ def astype(
     if device is not None:
         array = array.to_device(device)
     if array.dtype == kind:
-        return array.copy() if copy else array
+        return array.copy("K") if copy else array
     return convert(array, kind)
 
 

@@ -87,7 +87,7 @@ def bounded(x: Any, low: Any, high: Any, *, strict: bool = False) -> DeviceNDArr
         found = apply(np.maximum, found, low if strict else _bound(low, found.dtype))
     if high is not None:
         found = apply(np.minimum, found, high if strict else _bound(high, found.dtype))
-    return array.copy() if low is None and high is None else found
+    return array.copy("K") if low is None and high is None else found
 
 
 def _bound(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -101,7 +101,7 @@ def _bound(value: Any, dtype: np.dtype[Any]) -> Any:
 def round(x: Any, /) -> DeviceNDArray:
     """The nearest whole numbers, halves to the even one; of complex numbers, both parts."""
     array = array_of(x)
-    return array.copy() if array.dtype.kind in "iu" else apply(np.rint, array)
+    return array.copy("K") if array.dtype.kind in "iu" else apply(np.rint, array)
 
 
 def real(x: Any, /) -> DeviceNDArray:

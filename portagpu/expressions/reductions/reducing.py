@@ -158,5 +158,5 @@ def _whole(array: DeviceNDArray) -> DeviceNDArray:
     """The array, or a copy where its elements lie between the places of their size."""
     size = array.itemsize
     if array.offset % size or any(step % size for n, step in zip(array.shape, array.strides, strict=True) if n > 1):
-        return array.copy()
+        return array.copy("K")
     return array

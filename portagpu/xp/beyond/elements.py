@@ -19,9 +19,9 @@ from portagpu.xp.conversion import array_of
 def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> DeviceNDArray:
     array = array_of(x)
     if array.dtype.kind not in "fc":
-        return array.copy() if copy else array
+        return array.copy("K") if copy else array
     if array.dtype.kind == "c":
-        found = array.copy() if copy else array
+        found = array.copy("K") if copy else array
         for part in (found.real, found.imag):
             _nan_to_num(part, False, nan, posinf, neginf)
         return found

@@ -275,7 +275,7 @@ register("clip", _clip, _words("a_min a_max min max out"))
 def _round(a: DeviceNDArray, decimals: int = 0, out: Any = None) -> Any:
     decimals = manipulation.whole_number(decimals, "decimals")
     if a.dtype.kind in "iub" and decimals >= 0:
-        return into(a.copy() if a.dtype.kind != "b" else a.astype(np.float16), out)
+        return into(a.copy("K") if a.dtype.kind != "b" else a.astype(np.float16), out)
     if not decimals:
         return apply(np.rint, a) if out is None else apply_into(out, np.rint, a)
     factor = a.dtype.type(10.0 ** abs(decimals))
