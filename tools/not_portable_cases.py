@@ -99,7 +99,7 @@ CUDA_ONLY = (
     ),
     Case(
         "Streams of CUDA libraries",
-        _ON_HOST + "cuda.external_stream(0x12345678)\n",
+        _ON_HOST + "cuda.external_stream(0x12345678).synchronize()\n",
         "Pass a `pyopencl.CommandQueue`, or the address of one.",
     ),
     Case(

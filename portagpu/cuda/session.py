@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from portagpu.backends.registry import foreign
 from portagpu.device import devices
-from portagpu.errors import NoDeviceError
+from portagpu.errors import ArgumentTypeError, NoDeviceError
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.event import Event
-from portagpu.runtime.execution.stream import Stream
+from portagpu.runtime.execution.stream import Stream, UnknownStream
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -36,12 +36,19 @@ def external_stream(ptr: Any) -> Stream:
     """A stream around a queue that another library made: PyOpenCL, or dpctl on SYCL devices.
 
     ``ptr`` is the queue, or the address of a ``cl_command_queue``, an int. The queue must stay alive as long as
-    the stream is used. Raises `ArgumentTypeError`.
+    the stream is used. Raises `ArgumentTypeError`; for a number that is no queue's, at the stream's first use.
     """
     if not isinstance(ptr, foreign.queues):
-        if type(ptr) is int and ptr > 0:
+        is_handle = type(ptr) is int and 0 < ptr < 1 << 64
+        if is_handle:
             devices()  # registers drivers, which must be before anybody lists platforms
-        ptr = current_context().backend.queue_at(ptr)
+        context = current_context()
+        try:
+            ptr = context.backend.queue_at(ptr)
+        except ArgumentTypeError as error:
+            if not is_handle:
+                raise
+            return UnknownStream(context, ptr, error)
     return Context.wrap(ptr).wrap_queue(ptr)
 
 

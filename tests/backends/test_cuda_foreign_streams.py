@@ -120,7 +120,7 @@ def test_a_cards_streams():
         zeros = np.zeros(600)
         for handle in (*WILD, zeros.ctypes.data, id(zeros)):
             with pytest.raises(ArgumentTypeError, match="no stream of a primary context"):
-                cuda.external_stream(handle)
+                cuda.external_stream(handle).synchronize()
         with card:
             own = [card.library.handle("StreamCreate", flags) for flags in (0, 1)]
         assert all(cuda.external_stream(handle).external for handle in own)

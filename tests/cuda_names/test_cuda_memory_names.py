@@ -9,7 +9,7 @@ import pytest
 from own_contexts import foreign_queue
 from small_kernels import double
 
-from portagpu import cuda, errors
+from portagpu import cuda, errors, vectorize, xp
 from portagpu.cuda import types
 from portagpu.cuda.cudadrv.devicearray import DeviceNDArray, DeviceRecord
 from portagpu.cuda.kernels.transpose import transpose
@@ -208,6 +208,9 @@ def test_transposes(device):
         transpose(x)
 
 
+_NO_QUEUE = r"no OpenCL object is at|number of no SYCL queue"
+
+
 def test_streams_of_foreign_addresses(device):
     if device.backend == "cuda":
         pytest.skip("its numbers are those of CUDA's streams")
@@ -216,10 +219,66 @@ def test_streams_of_foreign_addresses(device):
     assert stream.external
     assert stream.__cuda_stream__() == (0, int(stream.handle))
     assert int(stream.handle) == number
+    with pytest.raises(errors.ArgumentTypeError, match=_NO_QUEUE):
+        cuda.external_stream(2**70)
+
+
+@vectorize(["float64(float64)"], target="cuda")
+def _plus_one(x):
+    return x + 1
+
+
+def _synchronize(stream):
+    stream.synchronize()
+
+
+def _make_current(stream):
+    with stream:
+        cuda.to_device(np.ones(3))
+
+
+def _add_elements(stream):
+    x = xp.asarray(np.ones(3))
+    with stream:
+        return np.asarray(xp.add(x, x))
+
+
+_USES = {
+    "elements": _add_elements,
+    "synchronize": _synchronize,
+    "queue": lambda stream: stream.queue,
+    "with": _make_current,
+    "callback": lambda stream: stream.add_callback(lambda *args: None),
+    "wait": lambda stream: cuda.stream().wait_stream(stream),
+    "array": lambda stream: cuda.device_array(3, stream=stream).copy_to_host(),
+    "copy": lambda stream: cuda.to_device(np.ones(3), stream=stream),
+    "assignment": lambda stream: cuda.to_device(np.ones(3)).setitem(0, 2, stream=stream),
+    "event": lambda stream: cuda.event().record(stream),
+    "function": lambda stream: _plus_one(np.ones(3), stream=stream),
+    "launch": lambda stream: _as_declared[1, 1, stream](np.zeros(1, np.int32), np.zeros(1, np.uint8)),
+}
+
+
+def test_numbers_of_no_queue_are_refused_at_their_use(device):
+    if device.backend == "cuda":
+        pytest.skip("its numbers are those of CUDA's streams")
     zeros = np.zeros(64)
-    for wrong in (0x12345678, 8, 7, 2**63, 2**70, id(zeros), zeros.ctypes.data):
-        with pytest.raises(errors.ArgumentTypeError, match=r"no OpenCL object is at|number of no SYCL queue"):
-            cuda.external_stream(wrong)
+    for number in (0x12345678, 8, 7, 2**63, id(zeros), zeros.ctypes.data):
+        stream = cuda.external_stream(number)
+        assert stream.external
+        assert int(stream.handle) == number
+        assert "External" in repr(stream)
+        with pytest.raises(errors.ArgumentTypeError, match=_NO_QUEUE):
+            stream.synchronize()
+    for name, use in _USES.items():
+        with pytest.raises(errors.ArgumentTypeError, match=_NO_QUEUE):
+            use(stream)
+            pytest.fail(f"{name} was not refused")
+    with pytest.raises(errors.ArgumentTypeError) as refused:
+        stream.synchronize()
+    assert refused.value.span is None  # not that of an earlier use
+    stream.close()
+    assert cuda.to_device(zeros).copy_to_host().tolist() == zeros.tolist()
 
 
 @cuda.jit("void(int32[:], uint8[::1])")

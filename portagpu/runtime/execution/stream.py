@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from portagpu.backends.handles import Completion, Queue
 from portagpu.backends.registry import foreign
-from portagpu.errors import ArgumentTypeError, DriverError
+from portagpu.errors import ArgumentTypeError, DriverError, PortaGPUError
 from portagpu.runtime.execution import current
 from portagpu.runtime.execution.callbacks import Callbacks
 from portagpu.runtime.execution.errors import translate_errors
@@ -243,6 +243,25 @@ class Stream(OrderedQueue):
             else self.label
         )
         return f"<{kind} of portagpu on {self.context.device.name}>"
+
+
+class UnknownStream(Stream):
+    """A stream around a number that is no queue's: it shows the number, and each use raises the error that says so."""
+
+    __slots__ = ("_error", "_number")
+
+    def __init__(self, context: StreamContext, number: int, error: PortaGPUError) -> None:
+        super().__init__(context)
+        self.external, self.label = True, "External CUDA stream"
+        self._number, self._error = number, error
+        self._timeline.finish()
+
+    def _unusable(self) -> PortaGPUError:
+        error = self._error
+        return self.context.unusable() or type(error)(error.message, hint=error.hint)  # launches add places to it
+
+    def __int__(self) -> int:
+        return self._number
 
 
 def as_stream(value: Any, context: StreamContext) -> Stream:
