@@ -46,7 +46,6 @@ ONE = {
     "clip": lambda x: np.clip(x, 1, 2),
     "rint": lambda x: np.round(x),
     "rint of integers": lambda x: np.round(x.astype(np.int32)),
-    "nan_to_num": np.nan_to_num,
     "nan_to_num of integers": lambda x: np.nan_to_num(x.astype(np.int32)),
     "conj": lambda x: np.conj(x + 1j),
     "real": lambda x: np.real(x * 1j + 0),
