@@ -214,6 +214,43 @@ def check(flow: str, end: str, functions: str = "") -> None:
         np.testing.assert_array_equal(np.signbit(found) & (found == 0), np.signbit(expected) & (expected == 0), text)
 
 
+TABLE = np.array([2147483647, 2, 10], np.uint32)
+
+
+@cuda.jit
+def reads_where_no_lane_goes(x, b, out):
+    """The smallest of a random program, whose vectoriser read `own[blockIdx.x % 3]` at any place."""
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    table = cuda.const.array_like(TABLE)
+    own = cuda.local.array(3, np.uint64)
+    for k in range(3):
+        own[k] = bool(10)
+    if t / 2:
+        pass
+    elif table[cuda.blockIdx.x] >= own[-1 - t % 3]:
+        if np.float16(0) != np.int64(x[i % 3][-1 - i % 4] & 63):
+            return
+        if i | own[cuda.blockIdx.x % 3] > x[table[3 % len(table)] % 3, x[t % 3, i % 4] % 4] < t:
+            pass
+        else:
+            cuda.atomic.cas(out, (i, 1), np.uint64(1), np.uint64(np.int64(abs(t) / 2)))
+    else:
+        place = table[cuda.blockIdx.x % 3] % 3
+        there = x[place][np.int32(b[cuda.blockIdx.x % 2, -1 - cuda.blockIdx.x % 6]) % 4]
+        bits = cuda.clz(np.uint64(t if i > table[i % len(table)] else cuda.blockIdx.x))
+        v = (cuda.blockIdx.x, int(np.int32((-there ^ (t, i)[i % 2]) & 1023)))[int(bits & 1023) % 2]
+        v = np.floor(np.float64(abs(i) ** 3)) % 64  # noqa: F841
+
+
+def test_known_reads_of_own_arrays(device):
+    high = 2**63 - 1
+    x = np.array([[2, 18, 15, 9], [4, 2, 9, high], [8, high, 17, high]], np.uint64)
+    out = np.zeros((16, 2), np.uint64)
+    reads_where_no_lane_goes[1, 8](x, np.zeros((2, 6), bool), out)
+    assert not out.any()
+
+
 def test_known_flows_on_all_devices():
     """Flows that one driver took wrongly, with and without a barrier by turns."""
     for device in working_devices():
