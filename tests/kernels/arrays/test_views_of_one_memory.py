@@ -223,7 +223,7 @@ def test_vectorized_function(device):
 def test_guvectorized_function(device):
     """Core arrays of one memory under two dtypes: a store through one is read through the other."""
 
-    @guvectorize([(float32[:], uint32[:])], "(n)->(n)", target="cuda")
+    @guvectorize([(float32[:], uint32[:])], "(n)->(n)", target="cuda", writable_args=("x",))  # others are copied
     def steps(x, y):
         for k in range(x.shape[0]):
             x[k] = 1
