@@ -17,8 +17,9 @@ from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.pickling import Pickled
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeError, SettingsError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
-from portagpu.runtime.arrays.overlap import shares_elements
+from portagpu.runtime.arrays.copies import copied_if_shared
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.stream import Stream, as_stream
 from portagpu.types import Array, NoneType, Number, Signature, as_signature
 from portagpu.ufuncs import operands
 from portagpu.ufuncs.core_dimensions import Layout
@@ -120,7 +121,8 @@ class GeneralizedFunction(Pickled):
             for t, r in zip(targets, results, strict=True)
         ]
         if int(np.prod(loop)):
-            placed = [v if n in self._writable else _apart(v, works, stream) for n, v in enumerate(placed)]
+            where = as_stream(stream, context)
+            placed = [v if n in self._writable else _apart(v, works, where) for n, v in enumerate(placed)]
             self._run(loop, placed, works, signature, context, stream)
         self._write_back(args, inputs, placed, stream)
         for work, target in zip(works, targets, strict=True):
@@ -248,9 +250,9 @@ def _with_axes(array: DeviceNDArray, shape: tuple[int, ...], extra: bool, flatte
     return found
 
 
-def _apart(x: DeviceNDArray, outputs: Sequence[DeviceNDArray], stream: Any) -> DeviceNDArray:
+def _apart(x: DeviceNDArray, outputs: Sequence[DeviceNDArray], stream: Stream) -> DeviceNDArray:
     for output in outputs:
-        x = operands.kept_apart(x, output, stream, shares_elements)
+        x = copied_if_shared(x, output, stream)
     return x
 
 

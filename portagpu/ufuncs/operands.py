@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -112,13 +112,6 @@ def on_device(value: Any, context: Context, stream: Any) -> DeviceNDArray:
     if isinstance(value, DeviceNDArray):
         return value
     return to_device(value, stream=stream, context=context)
-
-
-def kept_apart(
-    x: DeviceNDArray, target: DeviceNDArray, stream: Any, overlaps: Callable[[DeviceNDArray, DeviceNDArray], bool]
-) -> DeviceNDArray:
-    """An operand, or a copy where it overlaps a target that the kernel writes while it reads operands."""
-    return x._contiguous(as_stream(stream, x.context)) if overlaps(x, target) else x
 
 
 def choose(signatures: Sequence[Signature], name: str, inputs: Sequence[Any], *, narrows: bool = False) -> Signature:

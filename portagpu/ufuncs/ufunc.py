@@ -28,9 +28,11 @@ from portagpu.errors import (
 )
 from portagpu.ir.types import Scalar
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.copies import copied_if_shared
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.arrays.overlap import crosses
 from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.stream import as_stream
 from portagpu.types import Number, Signature, Type, as_signature, from_dtype
 from portagpu.ufuncs import operands
 from portagpu.ufuncs.kernel_source import kernel_from, launch_for_user, position
@@ -119,7 +121,8 @@ class VectorizedFunction(Pickled):
         placed = [operands.on_device(v, context, stream) if is_array(v) else v for v in inputs]
         target = result.target(context, stream)
         if target.size:
-            placed = [operands.kept_apart(v, target, stream, crosses) if is_array(v) else v for v in placed]
+            where = as_stream(stream, context)
+            placed = [copied_if_shared(v, target, where, crosses) if is_array(v) else v for v in placed]
             self._run(target, placed, wanted, context, stream)
         found = result.finish(target, stream, keep=keep)
         return found[()] if isinstance(found, np.ndarray) and found.ndim == 0 and result.out is None else found

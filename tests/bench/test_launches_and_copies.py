@@ -78,6 +78,7 @@ def test_a_launch_that_did_nothing_is_wrong(device, measured, monkeypatch):
     monkeypatch.setattr(calls, "own", idle)
     ours, *others = measured(device, [next(iter(launch.entries(device, SMALL)))], SMALL)
     assert ours.status is Status.WRONG and all(other.status is Status.MEASURED for other in others)
+    assert others or not _peers(device)
 
 
 def test_others_are_left_out_where_none_is_wanted(device, measured):

@@ -71,9 +71,14 @@ def _strided(source: View, target: View) -> Copier:
     return found
 
 
-def copied_if_shared(source: Any, target: View, stream: Stream) -> Any:
-    """A device array, or a copy where it has bytes in common with a target that is written while it is read."""
-    return source._contiguous(stream) if shares_elements(source, target) else source
+def copied_if_shared(
+    source: Any, target: View, stream: Stream, shares: Callable[[View, View], bool] = shares_elements
+) -> Any:
+    """A device array, or a copy where it shares bytes with a target that is written while it is read.
+
+    ``shares``: `shares_elements`, or `crosses` where each element is read before it is written.
+    """
+    return source._contiguous(stream) if shares(source, target) else source
 
 
 def fill_bytes(target: View, byte: int, stream: Stream) -> None:
