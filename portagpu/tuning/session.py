@@ -172,7 +172,6 @@ class Session:
     def _ahead(self, problem: Problem) -> Ahead | None:
         if self._compilers is None:
             return None
-        self._compilers.start()  # not before the device's rates are known: other processes would disturb that
         request: dict[str, object] = {
             "tunable": self._reference,
             "device": self.device.selector,

@@ -54,7 +54,7 @@ OF_ROWS = {
     "mask": lambda x, v, w: _set(x, w > 2, v[w > 2] if v.size > 1 else v),
     "mask and number": lambda x, v, w: _set(x, w[::-1] > 2, 9),
     "put": lambda x, v, w: np.put(x, ORDER, v),
-    "put at places in memory": lambda x, v, w: np.put(x, w, v, mode="wrap"),
+    "put at places in memory": lambda x, v, w: np.put(x, w, 7, mode="wrap"),  # some twice: either value may stay
     "put_along_axis": lambda x, v, w: np.put_along_axis(x, np.array(ORDER), v, 0),
     "place": lambda x, v, w: np.place(x, w[::-1] > 2, v),
     "putmask": lambda x, v, w: np.putmask(x, w[::-1] > 2, v),

@@ -154,7 +154,6 @@ def started(device):
         path = os.pathsep.join([str(Path(planted_kernels.__file__).parent), *sys.path])
         environment = {**trial_environment(), "PYTHONPATH": path}
         made.append(Compilers(count, environment, {"action": "start", "device": index}, limit))
-        made[-1].start()
         return made[-1]
 
     yield start

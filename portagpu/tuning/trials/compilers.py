@@ -77,7 +77,7 @@ class Compilation:
 
 
 class Compilers:
-    """Child processes that answer requests one by one, each served by a thread; started by `start`."""
+    """Child processes that answer requests one by one, each served by a thread; no more than requests."""
 
     def __init__(self, count: int, environment: dict[str, str], start: dict[str, Any], limit: float) -> None:
         """``start``: the request with which a new child gets ready; ``limit``: seconds of any other request, but for
@@ -85,30 +85,31 @@ class Compilers:
         self.count = count
         self._start, self._limit = start, limit
         self._workers = [Worker("portagpu.tuning.trials.compiling", "run", environment) for _ in range(count)]
-        self._threads: list[threading.Thread] = []
         self._changed = threading.Condition()  # guards what follows
+        self._threads: list[threading.Thread] = []
         self._waiting: list[Compilation] = []
+        self._taken = 0
         self._numbers = itertools.count()
-        self._serving = count
+        self._serving = 0
         self._closing = False
-
-    def start(self) -> None:
-        """Start the children, all at once; nothing is waited for. Once is enough."""
-        if not self._threads:
-            self._threads = [threading.Thread(target=self._serve, args=(w,), daemon=True) for w in self._workers]
-            for thread in self._threads:
-                thread.start()
 
     def ask(self, request: dict[str, Any], *, urgent: bool = False) -> Compilation:
         """Put a request behind those that wait; where no child can serve it, it is done at once."""
         with self._changed:
             made = Compilation((not urgent, next(self._numbers)), request)
-            if self._serving:
-                heapq.heappush(self._waiting, made)
-                self._changed.notify_all()
-            else:
-                made.is_done = True
+            heapq.heappush(self._waiting, made)
+            self._start_another()
+            self._end_if_nobody_serves()
+            self._changed.notify_all()
             return made
+
+    def _start_another(self) -> None:
+        """A child more, if requests wait that nobody is free for: each takes memory of the device."""
+        started = len(self._threads)
+        if started < min(self.count, len(self._waiting) + self._taken):
+            self._threads.append(threading.Thread(target=self._serve, args=(self._workers[started],), daemon=True))
+            self._threads[-1].start()
+            self._serving += 1
 
     def wait(self, compilations: Iterable[Compilation], seconds: float) -> None:
         """Wait until one of them is done, at most so long."""
@@ -172,10 +173,14 @@ class Compilers:
         """The next request; None at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._closing)
-            return None if self._closing else heapq.heappop(self._waiting)
+            if self._closing:
+                return None
+            self._taken += 1
+            return heapq.heappop(self._waiting)
 
     def _finish(self, taken: Compilation) -> None:
         with self._changed:
+            self._taken -= 1
             taken.is_done = True
             self._changed.notify_all()
 
@@ -183,8 +188,11 @@ class Compilers:
         """The last one to go leaves nothing that somebody waits for."""
         with self._changed:
             self._serving -= 1
-            if not self._serving:
-                for left in self._waiting:
-                    left.is_done = True
-                self._waiting.clear()
+            self._end_if_nobody_serves()
             self._changed.notify_all()
+
+    def _end_if_nobody_serves(self) -> None:
+        if not self._serving:
+            for left in self._waiting:
+                left.is_done = True
+            self._waiting.clear()
