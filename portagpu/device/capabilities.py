@@ -41,6 +41,7 @@ class Capabilities:
     local_memory_dedicated: bool  # shared memory is on-chip, not emulated in global memory
     global_cache: int
     host_unified_memory: bool
+    copies_lists: bool = True  # False: migrations of buffers read their list when the call has returned
     staged_copies: bool = False  # pageable memory moves faster through page-locked memory, copied by several threads
 
     # launches

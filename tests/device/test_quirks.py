@@ -39,7 +39,7 @@ def test_hints_of_known_platforms() -> None:
         max_blocks=2**32 - 1,
     )
     cuda = hints_for("NVIDIA CUDA", "NVIDIA Corporation")
-    assert cuda.max_blocks_of_axis == 2**31 - 1
+    assert cuda.max_blocks_of_axis == 2**31 - 1 and not cuda.copies_lists
     assert cuda.may_take_ptx and cuda.hidden_local_memory == 228 * 1024 and cuda.warp_size_query == "warp_size_nv"
     amd = hints_for("AMD Accelerated Parallel Processing", "Advanced Micro Devices, Inc.")
     assert amd.warp_size_query and amd.named_group_size_query

@@ -55,7 +55,8 @@ class OpenCLDriver(Driver):
 
     def allocator(self, queue: Any) -> Allocator:
         """PyOpenCL's pool."""
-        return memory.Pool(self._context, queue)
+        assert self.device.capabilities is not None
+        return memory.Pool(self._context, queue, migrates=self.device.capabilities.copies_lists)
 
     # queues and events ----------------------------------------------------------------------------------------------
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from portagpu.backends.driver import HostRange
 from portagpu.backends.handles import HostBytes
 
 _BYTE = np.dtype(np.uint8)
+_ZERO = np.zeros(1, _BYTE)
 _LEAST = 16  # bytes: drivers refuse buffers of none
 
 
@@ -53,10 +56,17 @@ class Allocation(cl.Buffer):
 class Pool:
     """PyOpenCL's pool of memory for arrays, and what was allocated beside it."""
 
-    def __init__(self, context: cl.Context, queue: cl.CommandQueue) -> None:
+    def __init__(self, context: cl.Context, queue: cl.CommandQueue, *, migrates: bool = True) -> None:
+        """``migrates``: new blocks get memory at once by a migration, which PyOpenCL enqueues; else by a fill."""
         self._context = context
         self._apart = Apart()
-        self._pool: Any = pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(queue))
+        self._fills = None if migrates else queue
+        tools = pyopencl.tools
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a buffer without a migration may have no memory
+            self._pool: Any = tools.MemoryPool(
+                tools.ImmediateAllocator(queue) if migrates else tools.DeferredAllocator(context)
+            )
         self.stop_holding = self._pool.stop_holding
 
     def free_held(self) -> None:
@@ -82,7 +92,27 @@ class Pool:
 
     def allocate(self, nbytes: int) -> Any:
         """A buffer that goes back to the pool."""
-        return self._pool.allocate(max(nbytes, _LEAST))
+        size = max(nbytes, _LEAST)
+        try:
+            return self._allocate(size)
+        except cl.Error:
+            if self._fills is None:
+                raise
+        self._pool.free_held()  # as PyOpenCL does where the migration fails
+        gc.collect()
+        return self._allocate(size)
+
+    def _allocate(self, size: int) -> Any:
+        known = self._pool.managed_bytes
+        buffer = self._pool.allocate(size)
+        if self._fills is not None and self._pool.managed_bytes != known:  # a new block
+            try:
+                cl.enqueue_fill_buffer(self._fills, buffer, _ZERO, 0, 1)
+            except cl.Error:
+                buffer.release()
+                self._pool.free_held()  # nobody gets a block without memory later
+                raise
+        return buffer
 
     def allocate_apart(self, nbytes: int) -> Any:
         """A buffer that goes back to the driver."""

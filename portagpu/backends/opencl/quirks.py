@@ -36,6 +36,7 @@ class Hints:
     ``blends_values``: False where the vectoriser takes uniform values that some threads' branches assign for uniform.
     ``crashing_compiler``: over some valid programs the compiler ends the process that calls it.
     ``staged_copies``: one thread of the driver copies pageable memory to page-locked memory, at half the bus's rate.
+    ``copies_lists``: False where a queued migration reads the caller's list of buffers when the call has returned.
     ``rewritten_ptx``: some instructions of its PTX are compiled wrongly and replaced (`ptx.miscompiled`).
     """
 
@@ -66,6 +67,7 @@ class Hints:
     blends_values: bool = True
     crashing_compiler: bool = False
     staged_copies: bool = False
+    copies_lists: bool = True
     rewritten_ptx: bool = False
 
 
@@ -120,6 +122,13 @@ QUIRKS: tuple[Quirk, ...] = (
         value=True,
         reason="580: pageable memory moves at 8 to 10 GB/s, and new memory at 2 to 3, where page-locked memory moves at"
         " 52 (PCIe 5, 160 MiB): one thread of the driver copies it",
+    ),
+    Quirk(
+        match="nvidia",
+        field="copies_lists",
+        value=False,
+        reason="580: clEnqueueMigrateMemObjects keeps the address of the caller's list, and a thread of the driver"
+        " reads it when the call has returned, and lowers a number behind each address that it finds there",
     ),
     Quirk(
         match="nvidia",

@@ -94,6 +94,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         takes_known_floats=hints.takes_known_floats,
         crashing_compiler=hints.crashing_compiler,
         staged_copies=hints.staged_copies,
+        copies_lists=hints.copies_lists,
         rewritten_ptx=hints.rewritten_ptx,
         optimised_rotations=not hints.lacks_rotations,
         max_registers_option=results.max_registers_option,
