@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from portagpu.dtypes import BOOL
+from portagpu.dtypes import BOOL, Kind
 from portagpu.errors import KernelValueError
 from portagpu.frontend.core.conditions import logical
 from portagpu.frontend.core.convert import as_number, common_type, convert, describe, number_type, truth, typed_number
-from portagpu.frontend.core.operators import binary, is_narrow
+from portagpu.frontend.core.operators import binary, fold, is_narrow
 from portagpu.frontend.core.registry import Call, call_library, handles
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import (
@@ -172,7 +172,7 @@ def _extreme(name: str) -> Callable[[FunctionState, Call], Value]:
         result = values[0]
         for value in values[1:]:
             if isinstance(result, Const) and isinstance(value, Const):
-                result = Const(getattr(builtins, name)(result.value, value.value))
+                result = _constant_extreme(ctx, name, result, value)
                 continue
             kind = common_type(ctx, result, value)
             if kind.dtype.is_complex:
@@ -184,6 +184,21 @@ def _extreme(name: str) -> Callable[[FunctionState, Call], Value]:
         return result
 
     return handler
+
+
+def _constant_extreme(ctx: FunctionState, name: str, one: Const, other: Const) -> Const:
+    """One of two constants, in the dtype in which variables of their types meet: Python keeps that of the one."""
+    chosen = fold(ctx, getattr(builtins, name), one.value, other.value, what=f"{name} of constants")
+    if not any(isinstance(value.value, np.generic) for value in (one, other)):
+        return chosen
+    kind = common_type(ctx, one, other)
+    for value in (one, other):
+        convert(ctx, value, kind)  # refuses what does not fit
+    if kind.dtype is BOOL:
+        return Const(int(chosen.value))
+    if kind.weak:
+        return Const(float(chosen.value) if kind.dtype.kind is Kind.FLOAT else int(chosen.value))
+    return Const(kind.dtype.numpy.type(chosen.value))
 
 
 handles(min)(_extreme("min"))

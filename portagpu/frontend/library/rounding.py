@@ -72,7 +72,7 @@ def _round_integer(ctx: FunctionState, site: Call, value: Value, digits: Value) 
     result = convert(ctx, value, integer_result(ctx, value)) if site.target is round else as_number(ctx, value)
     if not isinstance(digits, Const):
         ctx.fail("the digits of a rounded integer must be a constant", hint="round a float: round(float(x), n)")
-    if digits.value is None or digits.value >= 0 or kind is None or kind.dtype is BOOL:
+    if digits.value is None or digits.value >= 0 or kind is None or (kind.dtype is BOOL and site.target is not round):
         return result
     dtype = as_element(result.type).dtype
     power = 10 ** -int(digits.value)

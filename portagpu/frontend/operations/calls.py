@@ -76,7 +76,7 @@ def call(ctx: FunctionState, site: Call) -> Value:
     if isinstance(target, np.ufunc) and any(isinstance(a, ArrayValue) for a in (*site.args, *site.keywords.values())):
         return ON_ARRAYS[np.ufunc](ctx, site)
     if handler is not None:
-        if constant and target in FOLDABLE and not _raises(target, site):
+        if constant and target in FOLDABLE and not _raises(target, site) and not _chooses_a_dtype(target, site):
             return _fold(ctx, target, site)
         return handler(ctx, site)
     if isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields"):
@@ -94,6 +94,19 @@ def _is_number_method(target: Any) -> bool:
     """Whether this is a method of a constant, such as ``(1 + 2j).conjugate``."""
     owner = getattr(target, "__self__", None)
     return isinstance(owner, int | float | complex | np.number) and target.__name__ in NUMBER_METHODS
+
+
+def _chooses_a_dtype(target: Any, site: Call) -> bool:
+    """Whether Python's result has another dtype than that of variables: for `min` and `max` that of one argument, where
+    variables meet in one of all, and for `round` with digits NumPy's, where variables give an int64."""
+    values = constants(site.args) or []
+    if target is round:
+        return len(values) + len(site.keywords) == 2 and isinstance(values[0], np.integer)
+    if target is not min and target is not max:
+        return False
+    if len(values) == 1 and isinstance(values[0], tuple):
+        values = list(values[0])
+    return any(isinstance(value, np.generic) for value in values)
 
 
 def _raises(target: Any, site: Call) -> bool:
