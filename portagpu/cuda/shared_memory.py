@@ -17,9 +17,10 @@ from portagpu.errors import ArgumentTypeError
 from portagpu.runtime.arrays import views
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import check_stream, check_target, host_array
+from portagpu.runtime.arrays.creation import strides_of_one_like
 from portagpu.runtime.arrays.cuda_array_interface import described_host
 from portagpu.runtime.arrays.host_memory import pinned_array
-from portagpu.runtime.arrays.layout import extent_of, strides_like
+from portagpu.runtime.arrays.layout import extent_of
 from portagpu.runtime.execution.context import context_of, current_context
 from portagpu.runtime.execution.stream import Stream
 
@@ -120,7 +121,7 @@ def mapped_array_like(ary: Any, stream: Stream | int = 0, portable: bool = False
 
     Raises `ArgumentTypeError` for what is no array.
     """
-    strides = _strides_of(ary)
+    strides = strides_of_one_like("mapped_array_like", ary)
     return mapped_array(ary.shape, ary.dtype, strides=strides, stream=stream)
 
 
@@ -145,15 +146,8 @@ def managed_array(
 
 def pinned_array_like(ary: Any) -> np.ndarray[Any, Any]:
     """A `pinned_array` of the shape, dtype and order of ``ary``. Raises `ArgumentTypeError` for what is no array."""
-    strides = _strides_of(ary)
+    strides = strides_of_one_like("pinned_array_like", ary)
     return pinned_array(ary.shape, ary.dtype, strides)
-
-
-def _strides_of(ary: Any) -> tuple[int, ...]:
-    """Strides for an array like another. Raises `ArgumentTypeError` for what is no array."""
-    if isinstance(ary, type) or not all(hasattr(ary, name) for name in ("shape", "strides", "dtype")):
-        raise ArgumentTypeError(f"an array is needed, not {type(ary).__name__}", hint="use np.asarray(...)")
-    return strides_like(ary.shape, ary.strides, ary.dtype.itemsize)
 
 
 @contextmanager

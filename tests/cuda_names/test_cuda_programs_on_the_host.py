@@ -115,6 +115,10 @@ def test_arrays_like_others_keep_the_order_of_axes(device, axes):
     assert cuda.device_array_like(like).strides == np.empty_like(like).strides
     assert cuda.device_array_like(like[::2]).strides == np.empty_like(like[::2]).strides
     assert cuda.device_array_like(cuda.device_array_like(like)).strides == like.strides
+    with_gaps = np.zeros((2, 3, 8), np.float32)[:, :, ::2].transpose(axes)
+    on_device = cuda.to_device(np.zeros((2, 3, 8), np.float32))[:, :, ::2].transpose(axes)
+    for made in (cuda.device_array_like, cuda.mapped_array_like, cuda.pinned_array_like):
+        assert made(with_gaps).strides == made(on_device).strides == np.empty_like(with_gaps).strides
     assert cuda.mapped_array_like(like).strides == cuda.pinned_array_like(like).strides == like.strides
 
 

@@ -196,7 +196,7 @@ def _constant_extreme(ctx: FunctionState, name: str, one: Const, other: Const) -
         convert(ctx, value, kind)  # refuses what does not fit
     if kind.dtype is BOOL:
         return Const(int(chosen.value))
-    if kind.weak:
+    if isinstance(kind, Scalar) and kind.weak:
         return Const(float(chosen.value) if kind.dtype.kind is Kind.FLOAT else int(chosen.value))
     return Const(kind.dtype.numpy.type(chosen.value))
 

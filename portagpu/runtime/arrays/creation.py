@@ -34,12 +34,18 @@ def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
     """
     if is_foreign(ary):
         ary = host_array(ary)
-    if isinstance(ary, type) or not all(hasattr(ary, name) for name in ("shape", "strides", "dtype")):
-        raise ArgumentTypeError(
-            f"device_array_like takes an array, not {type(ary).__name__}", hint="use np.asarray(...), or device_array"
-        )
-    strides = strides_like(ary.shape, ary.strides, ary.dtype.itemsize)
+    strides = strides_of_one_like("device_array_like", ary)
     return device_array(ary.shape, ary.dtype, strides=strides, stream=stream)
+
+
+def strides_of_one_like(caller: str, ary: Any) -> tuple[int, ...]:
+    """Strides of a new array like a host or device array, in the order of its axes.
+
+    Raises `ArgumentTypeError` for what is no array.
+    """
+    if isinstance(ary, type) or not all(hasattr(ary, name) for name in ("shape", "strides", "dtype")):
+        raise ArgumentTypeError(f"{caller} takes an array, not {type(ary).__name__}", hint="use np.asarray(...)")
+    return strides_like(ary.shape, ary.strides, ary.dtype.itemsize)
 
 
 def to_device(
