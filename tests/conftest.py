@@ -51,6 +51,11 @@ def pytest_addoption(parser):
         action="store_true",
         help="run each pair of values, on all devices also where one has a share of them, and long tests",
     )
+    parser.addoption(
+        "--turn",
+        default="0",
+        help="which fifth of the tests that take long the whole suite runs (tests/helpers/long_tests.txt); or: all",
+    )
 
 
 def pytest_configure(config):
@@ -101,6 +106,9 @@ def pytest_collection_modifyitems(config, items):
         return
     slow = frozenset(id(d) for d in _DEVICES if _compiles_slowly(d))
     spared = pairwise.left_out(items, slow, thorough=config.getoption("--thorough"))
+    is_whole = [Path(argument).resolve() for argument in config.args] == [config.rootpath / "tests"]
+    if is_whole and not config.getoption("--thorough") and config.getoption("--turn") != "all":
+        spared |= pairwise.of_other_turns(items, int(config.getoption("--turn")))
     if any("::" in argument for argument in config.args):  # asked for by its name
         spared -= {item.nodeid for item in items if item.get_closest_marker("thorough")}
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations, product
+from pathlib import Path
 from types import SimpleNamespace
 
 import pairwise
@@ -218,3 +219,19 @@ def test_targets_are_shared_among_tests():
 def test_one_parameter_is_left_alone():
     assert pairwise.chosen([{"a": n} for n in range(5)]) == list(range(5))
     assert pairwise.chosen([]) == []
+
+
+def test_long_tests_of_the_whole_suite_take_turns():
+    names = pairwise.LONG.read_text().split()
+    assert names == sorted(set(names))
+    items = [SimpleNamespace(nodeid=f"{name}[{n}]") for name in names for n in range(2)]
+    turns = [{i.nodeid for i in items} - pairwise.of_other_turns(items, turn) for turn in range(pairwise.RUNS)]
+    assert sum(map(len, turns)) == len(set.union(*turns)) == len(items)
+    assert all(len(items) // 7 < len(turn) < len(items) // 4 for turn in turns)
+    assert not pairwise.of_other_turns([SimpleNamespace(nodeid="tests/test_pairwise.py::test_no_pair_is_lost")], 1)
+
+
+def test_long_tests_are_there():
+    root = Path(__file__).parent.parent
+    gone = {name for name in pairwise.LONG.read_text().split() if not (root / name.split("::")[0]).is_file()}
+    assert not gone, "run python -m tools.long_tests"

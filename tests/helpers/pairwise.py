@@ -7,10 +7,11 @@ values of a parameter that has many, or that is the only one; and tests marked w
 before any driver, run on one device each. Of both, a device whose driver compiles slowly has a small part, of all other
 tests a sixteenth, and none of those marked ``one_device(fast=True)``, which compile a great deal. Tests that run on
 devices meet every value instead of every pair; of those marked with ``each_value``, whose kernels are large, as of
-those marked with ``in_turn``, each function has one in some, and its neighbours have others. With ``pytest --thorough``
-every test meets every pair on every device, or every value where the driver compiles slowly or the mark is
-``each_value(thorough=True)``, those marked with ``one_device`` on one device or another (on a slow one a sixth of
-them), and nobody takes turns; ``--all-combinations`` runs all there is.
+those marked with ``in_turn``, each function has one in some, and its neighbours have others. Of the tests that take
+long the whole suite runs a fifth, and another one with the next number of ``--turn``; a folder, file or test that is
+named runs whole. With ``pytest --thorough`` every test meets every pair on every device, or every value where the
+driver compiles slowly or the mark is ``each_value(thorough=True)``, those marked with ``one_device`` on one device or
+another (on a slow one a sixth of them), and nobody takes turns; ``--all-combinations`` runs all there is.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import zlib
 from collections import Counter, defaultdict
 from itertools import combinations
+from pathlib import Path
 from random import Random
 
 MANY = 4  # values of a parameter: if it has more, not every device meets all
@@ -26,6 +28,8 @@ SLOW_MARKED = 30  # and one of the tests marked ``one_device``
 SLOW_THOROUGH = 5  # which are so many for each of its own with ``--thorough``
 SLOW_OTHERS = 16  # and of the others, which run on every device, one in so many
 TURNS = 4  # tests marked ``each_value`` meet one in so many of what would cover their values, and neighbours others
+RUNS = 5  # of the whole suite in which tests that take long take turns
+LONG = Path(__file__).with_name("long_tests.txt")  # made by tools/long_tests.py
 TARGETS = 3  # a test of all targets of offline compilers meets one in so many, and neighbours others
 Values = dict[str, int]  # of one test: its parameters, and which objects they are
 
@@ -117,6 +121,13 @@ def of_other_tests(items) -> set[str]:
         for place, item in enumerate(group)
         if (place + number) % min(TARGETS, len(group))
     }
+
+
+def of_other_turns(items, turn: int) -> set[str]:
+    """Ids of collected tests that take long and run in another turn of the whole suite than this one."""
+    long = frozenset(LONG.read_text(encoding="utf-8").split())
+    names = {item.nodeid: item.nodeid.partition("[")[0] for item in items}
+    return {i for i, name in names.items() if name in long and (zlib.crc32(name.encode()) + turn) % RUNS}
 
 
 def of_this_turn(function: str, kept: list[int], turns: int) -> list[int]:

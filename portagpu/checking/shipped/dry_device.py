@@ -277,7 +277,7 @@ def _translated(error: Any, *, name: str, memory: int | None, is_alive: Callable
 class DryRuns(Backend):
     """A device that runs nothing and gets the code that a target's own back end would generate."""
 
-    name = "dry run"
+    name, title = "dry run", "dry runs"
     translated = staticmethod(_translated)
 
     def __init__(self, target: OfflineTarget) -> None:
