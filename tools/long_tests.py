@@ -1,4 +1,4 @@
-"""Lists the tests that take long: ``python -m pytest -n 2 --thorough --junitxml=FILE``, then this with the file.
+"""Lists the tests that take long: ``python -m pytest -n 2 --turn=all --junitxml=FILE``, then this with the file.
 
 The list is `tests/helpers/long_tests.txt`, of which the whole suite runs one in five (`pairwise.of_other_turns`).
 """
@@ -16,7 +16,7 @@ LIST = ROOT / "tests/helpers/long_tests.txt"
 
 
 def function_of(classname: str, name: str) -> str:
-    """What pytest calls a test without its parameters, from the words of a report: ``tests/a/test_b.py::C::test_d``."""
+    """A test's name without its parameters, ``tests/a/test_b.py::C::test_d``, from the words of a report."""
     parts, function = classname.split("."), name.partition("[")[0]
     for length in range(len(parts), 0, -1):
         file = Path(*parts[:length]).with_suffix(".py")

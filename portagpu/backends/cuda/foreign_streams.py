@@ -21,7 +21,7 @@ Path = tuple[int, ...]  # an offset in words; where there is a second, it is fro
 def context_paths(context: int, streams: Iterable[int]) -> list[Path]:
     """Ways from a stream to its context that all these streams have; none where the driver keeps no such.
 
-    A stream of driver 580 was three words, the first of them the address of what has the context; not all were alike.
+    Driver 580: the first word of a stream, of any flags and priority, is the address of what has the context as third.
     """
     ways = [_paths(context, stream) for stream in streams]
     return sorted(set(ways[0]).intersection(*ways[1:])) if ways else []

@@ -56,7 +56,7 @@ class Allocation(cl.Buffer):
 class Pool:
     """PyOpenCL's pool of memory for arrays, and what was allocated beside it."""
 
-    def __init__(self, context: cl.Context, queue: cl.CommandQueue, *, migrates: bool = True) -> None:
+    def __init__(self, context: cl.Context, queue: cl.CommandQueue, *, migrates: bool) -> None:
         """``migrates``: new blocks get memory at once by a migration, which PyOpenCL enqueues; else by a fill."""
         self._context = context
         self._apart = Apart()
@@ -93,21 +93,20 @@ class Pool:
     def allocate(self, nbytes: int) -> Any:
         """A buffer that goes back to the pool."""
         size = max(nbytes, _LEAST)
-        try:
-            return self._allocate(size)
-        except cl.Error:
-            if self._fills is None:
-                raise
+        if self._fills is None:
+            return self._pool.allocate(size)
+        with contextlib.suppress(cl.Error):
+            return self._filled(size, self._fills)
         self._pool.free_held()  # as PyOpenCL does where the migration fails
         gc.collect()
-        return self._allocate(size)
+        return self._filled(size, self._fills)
 
-    def _allocate(self, size: int) -> Any:
+    def _filled(self, size: int, queue: cl.CommandQueue) -> Any:
         known = self._pool.managed_bytes
         buffer = self._pool.allocate(size)
-        if self._fills is not None and self._pool.managed_bytes != known:  # a new block
+        if self._pool.managed_bytes != known:  # a new block
             try:
-                cl.enqueue_fill_buffer(self._fills, buffer, _ZERO, 0, 1)
+                cl.enqueue_fill_buffer(queue, buffer, _ZERO, 0, 1)
             except cl.Error:
                 buffer.release()
                 self._pool.free_held()  # nobody gets a block without memory later
