@@ -182,6 +182,7 @@ class Program:
     remarks: tuple[Remark, ...] = ()
     checked: bool = False  # it asks whether subscripts are right, so that they may break what index arithmetic promises
     halves: bool = False  # float16 occurs
+    fma: bool = True  # a product and a sum may be rounded once, as one
     retyped: bool = False  # it views an array under another dtype
     library: bool = False  # it is the package's own, of which users need no advice
     counted: tuple[tuple[str, str], ...] = ()  # what its threads count, by the place among the counts

@@ -12,8 +12,8 @@ from portagpu.dispatch import ready
 from portagpu.dispatch.decorators import jit
 from portagpu.dispatch.dispatcher import Dispatcher
 
-KEPT: dict[str, Any] = {"cache": True}
-"""Options of the package's own kernels: their code is kept on disk, by their text."""
+KEPT: dict[str, Any] = {"cache": True, "fma": False}
+"""Options of kernels for arrays: their code is kept on disk, by their text; each step is rounded, as by NumPy."""
 _THREADS = 256
 _NAMES = {
     "grid": INTRINSICS["grid"],

@@ -121,6 +121,12 @@ LANGUAGE: tuple[LanguageDifference, ...] = (
         reason="NumPy treats float16 apart",
     ),
     LanguageDifference(
+        what="a product and a sum, such as `a[i] * b[i] + c[i]`, of floats",
+        kernels="rounded once or twice; `cuda.jit(fma=False)`: twice. Expressions of device arrays: twice",
+        numpy="rounded twice",
+        reason="compilers fuse them, as on CUDA: faster, and mostly more accurate",
+    ),
+    LanguageDifference(
         what="sign of a zero from `minimum`, `maximum`, `fmin`, `fmax`, `clip` of 0.0 and -0.0",
         kernels="either",
         numpy="either",

@@ -73,7 +73,7 @@ def generate(
     view = ProgramView(
         kernel=functions[program.kernel.name],
         extensions=tuple(helpers.extensions),
-        declarations=(*helpers.declarations, *dialect.language.typedefs),
+        declarations=(*_rounding(program, dialect), *helpers.declarations, *dialect.language.typedefs),
         structs=tuple(struct_view(s, dialect.language) for s in program.structs),
         constants=tuple(constant_view(c, helpers, as_vectors=dialect.has_vector_constants) for c in program.constants),
         helpers=helpers.views,
@@ -103,6 +103,14 @@ def generate(
         python_name=program.kernel.name,
         waits=None if waiting is None or caps.device_type is not DeviceType.CPU else waiting.span,
     )
+
+
+def _rounding(program: Program, dialect: Dialect) -> tuple[str, ...]:
+    """What keeps products and sums apart where the program asks for it.
+
+    Without it, C allows one rounding in an expression, and NVIDIA's compiler takes it across statements, too.
+    """
+    return () if program.fma or not dialect.language.no_contraction else (dialect.language.no_contraction,)
 
 
 def shared_size(array: MemoryArray) -> int:

@@ -94,7 +94,7 @@ def _start(kernel: KernelDefinition, request: Request) -> Digest | None:
         digest.function(kernel)
         digest.add(request.types)
         digest.add(dataclasses.replace(caps, **_AMOUNTS))
-        digest.add(("fast" in options.fastmath, options.debug, options.boundscheck, options.subgroup_size))
+        digest.add(("fast" in options.fastmath, options.fma, options.debug, options.boundscheck, options.subgroup_size))
         digest.add((options.block_dim or request.block, options.cluster, request.wide))
         digest.add(request.shared if request.shared > caps.local_memory_argument else 0)
     except Exception as error:  # whatever a user's object raises when it is looked at

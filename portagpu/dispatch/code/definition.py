@@ -90,6 +90,7 @@ class KernelDefinition(PythonFunction):
             wide_index=wide,
             debug=self.options.debug,
             fast="fast" in self.options.fastmath,
+            fma=self.options.fma,
             bounds=self.options.debug or self.options.boundscheck,
             block_dim=self.options.block_dim or block,
             cluster=self.options.cluster,

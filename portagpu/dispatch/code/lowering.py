@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from portagpu.device.capabilities import Capabilities
 from portagpu.frontend.source.capture import FunctionSource
 from portagpu.frontend.source.dependencies import Dependencies
@@ -19,6 +21,7 @@ def lower_kernel(
     wide_index: bool = False,
     debug: bool = False,
     fast: bool = False,
+    fma: bool = True,
     bounds: bool = False,
     block_dim: tuple[int, int, int] | None = None,
     cluster: tuple[int, int, int] | None = None,
@@ -28,9 +31,10 @@ def lower_kernel(
 ) -> Program:
     """A kernel for the given argument types as a device can run it.
 
-    ``passes`` are those of the back end (None: all). ``launch`` is what the kernel is for, if its blocks wait for each
-    other on a device that does not run all at once. The other options are those of
-    `portagpu.frontend.specialise.specialise`. Raises subclasses of `portagpu.errors.KernelError`.
+    ``passes`` are those of the back end (None: all). ``fma``: a product and a sum may be rounded once, as one.
+    ``launch`` is what the kernel is for, if its blocks wait for each other on a device that does not run all at once.
+    The other options are those of `portagpu.frontend.specialise.specialise`. Raises subclasses of
+    `portagpu.errors.KernelError`.
     """
 
     def lowered(checks_end: bool) -> Program:
@@ -54,4 +58,4 @@ def lower_kernel(
         # a failed check ends its thread, and what it would have read decides about a barrier: let the thread go on,
         # with a subscript inside the array, which is lowered in place of the one that was checked
         program = lowered(False)
-    return legalise(program, caps, launch, passes)
+    return legalise(replace(program, fma=fma), caps, launch, passes)

@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 _IGNORED = frozenset(
     {
         *("inline", "lineinfo", "link", "lto", "launch_bounds", "shared_memory_carveout"),
-        *("cc", "fma", "abi", "abi_info", "output", "nopython", "chip"),
+        *("cc", "abi", "abi_info", "output", "nopython", "chip"),
     }
 )
 
@@ -44,6 +44,7 @@ class JitKeywords(TypedDict, total=False):
     subgroup_size: int | None
     cache: bool
     forceinline: bool | None
+    fma: bool | None
     # these change nothing
     inline: Any
     lineinfo: Any
@@ -52,7 +53,6 @@ class JitKeywords(TypedDict, total=False):
     launch_bounds: Any
     shared_memory_carveout: Any
     cc: Any
-    fma: Any
     abi: Any
     abi_info: Any
     output: Any
@@ -76,6 +76,7 @@ class JitOptions:
     debug: bool = False
     boundscheck: bool = False
     opt: bool = True
+    fma: bool = True  # whether a product and a sum may be rounded once, as one
     block_dim: Extent | None = None
     cluster: Extent | None = None  # blocks that run together, where they are more than one
     max_registers: int | None = None
@@ -123,6 +124,7 @@ class JitOptions:
             debug=_given(options.get("debug"), debug),
             boundscheck=_given(options.get("boundscheck"), boundscheck),
             opt=bool(options.get("opt", True)),
+            fma=_given(options.get("fma"), True),
             block_dim=None if block is None else extent(block, "block_dim", _BLOCK),
             cluster=_cluster(options.get("cluster")),
             max_registers=registers,
