@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.dtypes import BOOL, Kind
-from portagpu.frontend.core.convert import as_number, common_type, convert, float_type, number_type
+from portagpu.frontend.core.convert import as_number, common_type, constant, convert, float_type, number_type
 from portagpu.frontend.core.registry import Call, call_library, handles
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, Value
@@ -33,9 +33,13 @@ def _classify(ctx: FunctionState, site: Call) -> Value:
         return classify(ctx, name, value)
     float_type(ctx, value)  # the `math` module takes real numbers only
     if not kind.dtype.is_float:
-        known = name == "isfinite"
-        return Const(np.bool_(known) if isinstance(site.target, np.ufunc) else known)
+        return _known(ctx, name == "isfinite")
     return Operation(name, (as_number(ctx, value),), BOOLEAN, span=ctx.span)
+
+
+def _known(ctx: FunctionState, answer: bool) -> Expr:
+    """What the dtype tells of every number: no constant of the program's text, by which none may divide."""
+    return constant(ctx, answer, BOOLEAN)
 
 
 @handles(np.isposinf, np.isneginf)
@@ -47,7 +51,7 @@ def _infinity(ctx: FunctionState, site: Call) -> Value:
     if kind.dtype.is_complex:
         ctx.fail(f"np.{name} of a complex number", hint="test x.real and x.imag")
     if not kind.dtype.is_float:
-        return Const(np.False_)
+        return _known(ctx, False)
     return compare(ctx, ast.Eq(), value, Const(math.inf if name == "isposinf" else -math.inf))
 
 
@@ -59,7 +63,7 @@ def _signbit(ctx: FunctionState, site: Call) -> Value:
     if kind.dtype.is_float:
         return Operation("signbit", (as_number(ctx, value),), BOOLEAN, span=ctx.span)
     if kind.dtype is BOOL or kind.dtype.kind is Kind.UINT:
-        return Const(np.False_)
+        return _known(ctx, False)
     return compare(ctx, ast.Lt(), value, Const(0))
 
 

@@ -10,12 +10,12 @@ from typing import Any
 from portagpu.dtypes import BOOL, INT64, UINT64, integer_range
 from portagpu.frontend.arrays.text_elements import equal, is_text
 from portagpu.frontend.core.conditions import logical, negate
-from portagpu.frontend.core.convert import as_number, common_type, convert, describe, number_type
+from portagpu.frontend.core.convert import as_number, common_type, constant, convert, describe, number_type
 from portagpu.frontend.core.operators import fold, is_narrow
 from portagpu.frontend.core.optional import is_none
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Condition, Const, OptionalValue, TupleValue, Value
-from portagpu.ir.nodes import Compare, CompareOp, LogicalOp, Operation
+from portagpu.ir.nodes import Compare, CompareOp, Expr, LogicalOp, Operation
 from portagpu.ir.types import BOOLEAN, PYINT, PYINT_NARROW, Scalar, Vector
 
 COMPARE: dict[type[ast.AST], tuple[str, Callable[..., Any], CompareOp]] = {
@@ -82,8 +82,11 @@ def _dtype(ctx: FunctionState, value: Value) -> Any:
     return kind.dtype
 
 
-def _out_of_range(ctx: FunctionState, code: CompareOp, left: Value, right: Value) -> Const | None:
-    """NumPy 2 compares a Python integer that does not fit exactly: ``uint8 < 300`` is always true."""
+def _out_of_range(ctx: FunctionState, code: CompareOp, left: Value, right: Value) -> Expr | None:
+    """NumPy 2 compares a Python integer that does not fit exactly: ``uint8 < 300`` is always true.
+
+    The answer is no constant of the program's text, by which none may divide.
+    """
     for value, other, flipped in ((right, left, False), (left, right, True)):
         kind = number_type(ctx, other)
         if (
@@ -98,10 +101,8 @@ def _out_of_range(ctx: FunctionState, code: CompareOp, left: Value, right: Value
                 continue
             other_is_less = value.value > high
             less = other_is_less != flipped  # whether left < right
-            return Const(
-                code
-                in ((CompareOp.LT, CompareOp.LE, CompareOp.NE) if less else (CompareOp.GT, CompareOp.GE, CompareOp.NE))
-            )
+            holds = (CompareOp.LT, CompareOp.LE, CompareOp.NE) if less else (CompareOp.GT, CompareOp.GE, CompareOp.NE)
+            return constant(ctx, code in holds, BOOLEAN)
     return None
 
 

@@ -1,0 +1,55 @@
+"""What a dtype tells of every number (integers are not NaN) is no constant: numbers may be divided by it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from portagpu import cuda
+
+QUESTIONS = {
+    "isnan": np.isnan,
+    "isinf": np.isinf,
+    "isfinite": np.isfinite,
+    "isposinf": np.isposinf,
+    "isneginf": np.isneginf,
+    "signbit": np.signbit,
+    "is less": lambda x: x < 100_000,
+    "is more": lambda x: x >= 100_000,
+    "is equal": lambda x: x == 70_000,
+}
+DIVISIONS = {
+    "/": lambda y, known: y / known,
+    "//": lambda y, known: y // known,
+    "%": lambda y, known: y % known,
+    "reciprocal": lambda y, known: y * np.reciprocal(known.astype(np.float32)),
+    "power": lambda y, known: np.abs(y) ** known,
+    "shift": lambda y, known: np.rint(y).astype(np.int8) << known,
+}
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("dtype", [np.bool_, np.int16])
+def test_arrays_divided_by_what_is_known(device, dtype, question):
+    x = np.array([0, 1, 2, 100]).astype(dtype)
+    for n, divide in enumerate(DIVISIONS.values()):
+        y = np.array([3, 0, 7, 5], [np.int32, np.float32, np.uint8][n % 3])
+        with np.errstate(all="ignore"):
+            wanted = divide(y, QUESTIONS[question](x))
+        found = divide(cuda.to_device(y), QUESTIONS[question](cuda.to_device(x)))
+        np.testing.assert_array_equal(np.asarray(found), wanted, strict=True)
+
+
+@pytest.mark.one_device
+def test_kernels_divide_by_what_is_known(device):
+    @cuda.jit
+    def kernel(x, small, out):
+        i = cuda.grid(1)
+        if i < out.shape[0]:
+            out[i] = x[i] / np.isnan(small[i]) if np.isfinite(small[i]) else 0.0
+            out[i] += x[i] % (small[i] < 300)
+
+    out = np.zeros(3, np.float32)
+    kernel[1, 3](np.array([1.5, -1.0, 0.0], np.float32), np.arange(3, dtype=np.uint8), out)
+    np.testing.assert_array_equal(out, [np.inf, -np.inf, np.nan])
