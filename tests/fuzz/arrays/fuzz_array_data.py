@@ -12,6 +12,8 @@ DTYPES = ("b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"
 def data(kind: str, shape: Any, seed: int, order: str = "C") -> np.ndarray[Any, Any]:
     """Small numbers and the ends of a dtype, the same each time; complex numbers are small whole ones.
 
+    Some arrays of floats have digits to the last, so that a step that is not rounded shows.
+
     ``kind`` is a dtype's short name, followed by ``w`` for small whole numbers alone.
     """
     dtype = np.dtype(kind.removesuffix("w"))
@@ -34,7 +36,8 @@ def _numbers(random: np.random.Generator, dtype: np.dtype[Any], count: int, *, w
         if dtype.kind == "f":
             info = np.finfo(dtype)
             ends = [0.0, -0.0, np.inf, -np.inf, np.nan, info.max, info.tiny, -info.eps, 1 / 3, info.tiny / 4]
-            ordinary = (small + random.integers(0, 4, count) / 4).astype(dtype)
+            parts = random.random(count) if random.random() < 0.3 else random.integers(0, 4, count) / 4
+            ordinary = (small + parts).astype(dtype)
             return np.where(rare, random.choice(np.array(ends, dtype), count), ordinary)
     info = np.iinfo(dtype)
     return np.where(rare, random.choice(np.array([info.min, info.max, info.max // 2, 1, 2], dtype), count), small)

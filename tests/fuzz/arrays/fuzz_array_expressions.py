@@ -40,7 +40,7 @@ BINARY = {
     "iu": (
         *_WHOLE,
         *("{} << {}", "{} >> {}", "np.maximum({}, {})", "np.minimum({}, {})", "np.gcd({}, {})", "np.fmod({}, {})"),
-        *("np.floor_divide({}, {})", "np.divmod({}, {})[1]", "{} ** (np.abs({}) % 4)"),
+        *("np.floor_divide({}, {})", "np.divmod({}, {})[1]", "{} ** (np.abs({}) % 4).astype('u1')"),
     ),
     "f": (
         *("{} + {}", "{} - {}", "{} * {}", "{} / {}", "{} + {}", "{} - {}", "{} * {}", "{} // {}", "{} % {}"),
@@ -129,7 +129,7 @@ class ArrayExpressions:
 
     # exact values
 
-    def small(self, value: Any, terms: int = 1) -> bool:
+    def small(self, value: Any, terms: float = 1) -> bool:
         """Whether sums of so many elements are whole numbers that the dtype holds."""
         if value.dtype.kind in "biu":
             return True
@@ -175,10 +175,9 @@ class ArrayExpressions:
         kind = group(both.dtype.kind)
         forms = (*BINARY[kind], *_COMPARED, *_LOGICAL) if kind != "c" else BINARY[kind]
         form = str(self.choose.pick(*forms))
-        if kind == "c" and "*" in form:
-            y = self.value(b)
-            if not self.small(np.asarray(x), 2000) or not self.small(np.asarray(y), 2000):
-                form = "{} + {}"
+        factors = [np.asarray(v) for v in (x, self.value(b))]
+        if kind == "c" and "*" in form and not all(self.small(v, np.max(np.abs(v), initial=1)) for v in factors):
+            form = "{} + {}"
         return form.format(a, b)
 
     def second(self, x: Any, depth: int) -> str:

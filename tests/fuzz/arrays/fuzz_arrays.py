@@ -170,7 +170,7 @@ class _Maker(ArrayExpressions):
         part = self.choose.pick(*self.own_parts(name, array.shape))
         mask = f"{name} {self.choose.pick('!=', '==')} {self.literal(name)}"
         if array.dtype.kind == "b":
-            mask = self.choose.pick(name, f"{name}[::-1]")
+            mask = self.choose.pick(name, f"({name}[::-1] != False)")  # NumPy reads a view that it has written
         turned = f"np.arange({array.size})[::-1]"
         forms = [f"np.put({name}, {turned}, {part})", f"np.putmask({name}, {mask}, {part})"]
         forms += [f"np.copyto({name}, {part}, where={mask})", f"{name}[{mask}] = {part}[{mask}]"]
