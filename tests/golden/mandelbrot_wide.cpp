@@ -8,6 +8,11 @@ namespace syclexp = sycl::ext::oneapi::experimental;
 
 namespace portagpu {
 static inline sycl::nd_item<3> pg_item() { return syclext::this_work_item::get_nd_item<3>(); }
+// 1, which compilers cannot know, neither that it is small nor that it is not 0
+static inline unsigned int pg_launch_number() {
+    const unsigned int depth = (unsigned int)syclext::this_work_item::get_nd_item<3>().get_local_range(0);
+    return (unsigned int)(depth != 0) + (depth >> 16);
+}
 // 9: def escape_time(c_re, c_im, max_iterations):
 static inline long escape_time_(float c_re_, float c_im_, long max_iterations_) {
     // 12: for i in range(max_iterations):
@@ -47,7 +52,7 @@ void mandelbrot_(
     // 22: if y < image.shape[0] and x < image.shape[1]:
     if (y < image_n0_ && x < image_n1_) {
         // 23: image[y, x] = escape_time(left + np.float32(x) * step, top + np.float32(y) * step, max_iterations)
-        image_[y * image_n1_ + x] = (int)escape_time_((float)left_ + (float)x * (float)step_, (float)top_ + (float)y * (float)step_, max_iterations_);
+        image_[y * image_n1_ + x] = (int)escape_time_((float)left_ + (float)(x ^ (long)(pg_launch_number() >> 3)) * (float)step_, (float)top_ + (float)(y ^ (long)(pg_launch_number() >> 3)) * (float)step_, max_iterations_);
     }
 }
 }  // namespace portagpu

@@ -24,6 +24,11 @@ using float8 = sycl::vec<float, 8>;
 using int8 = sycl::vec<int, 8>;
 using short8 = sycl::vec<short, 8>;
 using uint8 = sycl::vec<uint, 8>;
+// 1, which compilers cannot know, neither that it is small nor that it is not 0
+static inline unsigned int pg_launch_number() {
+    const unsigned int depth = (unsigned int)syclext::this_work_item::get_nd_item<3>().get_local_range(0);
+    return (unsigned int)(depth != 0) + (depth >> 16);
+}
 
 static inline short8 pg_block_read_short8(const short* place) {
     typedef ushort bits __attribute__((ext_vector_type(8)));
@@ -76,7 +81,7 @@ void subgroup_products_(
     int8 t6 = sycl::bit_cast<int8>(intel_sub_group_i8_i8_matrix_mad_k32(sycl::bit_cast<pg_lanes<short, 8>>(rows_), sycl::bit_cast<pg_lanes<int, 8>>((uint8)(1u)), sycl::bit_cast<pg_lanes<int, 8>>((int8)(place_))));
     int8 sums_ = t6;
     // 64: cuda.subgroup_block_write(total + cuda.float32x8(sums[0]), b, place * 128)
-    pg_block_write_float8((float*)(b + pg_wrap_index_long((long)(place_ * 128), b_n0)), total_ + (float8)((float)sums_[0]));
+    pg_block_write_float8((float*)(b + pg_wrap_index_long((long)(place_ * 128), b_n0)), total_ + (float8)((float)(sums_[0] ^ (int)(pg_launch_number() >> 3))));
     // 65: one = cuda.subgroup_matrix_mad("float16", rows[0], cuda.int32x8(0), np.float32(1))
     float t7 = intel_sub_group_f16_f16_matrix_mad_k16(rows_[0], sycl::bit_cast<pg_lanes<int, 8>>((int8)(0)), 1.0f);
     float one_ = t7;

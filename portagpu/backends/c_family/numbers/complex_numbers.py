@@ -34,7 +34,7 @@ def cast_complex(printer: Printing, operand: Expr, target: Scalar) -> Lowered:
     if is_complex(operand.type):
         return printer.language.converted(c_type(target), printer.text(operand)), POSTFIX
     part = c_name(target.dtype.real)
-    real = f"({part}){printer.text(operand, UNARY)}"
+    real = printer.language.number_as(part, c_type(operand.type), printer.text(operand, UNARY))
     return printer.language.vector(c_type(target), (real, "0")), UNARY
 
 

@@ -9,6 +9,7 @@ from portagpu.ir.types import Space, Vector
 
 _DIGITS = "0123456789"
 _FLOATS = ("half", "float", "double")
+_SIGNED = ("char", "short", "int", "long")
 
 
 class SyclCpp(Language):
@@ -33,9 +34,15 @@ class SyclCpp(Language):
         return f"sycl::bit_cast<{kind}>({text})"
 
     def number_as(self, kind: str, source: str, text: str) -> str:
-        """A cast; of doubles to halves by the compiler's own type, since SYCL's would round twice."""
+        """A cast; of doubles to halves by the compiler's own type, since SYCL's would round twice.
+
+        Of a signed integer that the compiler finds to be a negated bool, DPC++ makes 1.0 where it is -1
+        (docs/driver-quirks.md): integers get a zero of which it does not know.
+        """
         if kind == "half" and source == "double":
             return f"sycl::bit_cast<half>((_Float16){text})"
+        if kind in _FLOATS and source in _SIGNED:
+            return f"({kind})({text} ^ ({source})({self.launch_number} >> 3))"
         return super().number_as(kind, source, text)
 
     def converted(self, kind: str, text: str, *, rounding: Rounding | None = None) -> str:
