@@ -249,6 +249,7 @@ OPERATIONS: dict[str, NamedOperation] = {
         },
     ),
     **_named("", {"laneid": "Its place in its warp of 32."}),
+    **_named("x", {"opaque": "x, of which the compiler behind knows nothing but its type."}),
     **_named("x number", {"varying": "x, as the same in all threads to no compiler; each has a number of its own."}),
     # barriers and fences
     **_named(

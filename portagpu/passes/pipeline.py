@@ -19,6 +19,7 @@ from portagpu.ir.recursion import deeply_nested
 from portagpu.passes.arithmetic.bare_subscripts import unwrapped
 from portagpu.passes.arithmetic.loop_directions import directed
 from portagpu.passes.arithmetic.low_bits import shortened
+from portagpu.passes.arithmetic.opaque_products import opaque_products
 from portagpu.passes.arithmetic.sums_with_one import sums_with_one
 from portagpu.passes.arithmetic.vector_calls import vector_calls
 from portagpu.passes.barriers.branch_values import mark_branch_values
@@ -177,6 +178,14 @@ PIPELINE = ordered(
         does="counts in 32 bits what is stored in 32 bits or fewer",
         run=partial(_each, shortened),
         after=("exchange_buffers", "bare_subscripts"),  # exchanges between threads are statements until then
+    ),
+    Pass(
+        name="opaque_products",
+        does="lets the driver's compiler know nothing of products that are divided by constants",
+        run=lambda program, target: opaque_products(program),
+        when="it does not return from squares modulo constants in loops",
+        applies=lambda program, target: not target.caps.divides_products,
+        after=("low_bits",),  # which looks at products and quotients
     ),
     Pass(
         name="sums_with_one",

@@ -44,6 +44,7 @@ def test_sycl_renders_each_but_those_of_some_makers_hardware():
     assert table - registry.named("sycl").language.operations == native | units | {
         "map_shared_rank",
         "nanosleep",
+        "opaque",
         "shared_address",
     }
 

@@ -63,6 +63,7 @@ class Hints:
     keeps_negations: bool = True
     takes_all_cases: bool = True
     takes_known_floats: bool = True
+    divides_products: bool = True
     sees_divergence: bool = True
     blends_values: bool = True
     crashing_compiler: bool = False
@@ -129,6 +130,13 @@ QUIRKS: tuple[Quirk, ...] = (
         value=False,
         reason="580: clEnqueueMigrateMemObjects keeps the address of the caller's list, and a thread of the driver"
         " reads it when the call has returned, and lowers a number behind each address that it finds there",
+    ),
+    Quirk(
+        match="nvidia",
+        field="divides_products",
+        value=False,
+        reason="580, also NVRTC 12.9 and 13.5 for sm_90: where loops square a number modulo a constant, `v = v * v %"
+        " 997`, in a loop of a loop, the compiler's time doubles with each squaring, and it does not return",
     ),
     Quirk(
         match="nvidia",

@@ -244,6 +244,8 @@ class Ranges:
         if expr.name == "iabs":
             inner = self._of(expr.args[0])
             return None if inner is None else self._fitted(absolute(inner), expr.type, self.is_promised(expr))
+        if expr.name == "opaque":
+            return self._of(expr.args[0])
         if expr.name == "slice_bound":
             bound = self._of(expr.args[2])
             return INDEX if bound is not None and bound.is_nonnegative else by_type(expr.type)

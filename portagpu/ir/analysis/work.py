@@ -82,7 +82,7 @@ _FREE = frozenset(
         *("prefetch", "reinterpret", "global_address", "shared_address", "claim_fault"),
         # places, barriers, exchanges between threads
         *("threadIdx", "blockIdx", "blockDim", "gridDim", "grid", "gridsize", "laneid", "nanosleep", "grid_sync"),
-        "varying",
+        *("opaque", "varying"),
         *("syncthreads", "threadfence", "threadfence_block", "threadfence_system"),
         *("cluster_arrive", "cluster_rank", "cluster_sync", "cluster_wait", "map_shared_rank"),
         *("syncthreads_and", "syncthreads_count", "syncthreads_or"),

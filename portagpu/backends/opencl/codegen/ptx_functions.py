@@ -22,6 +22,11 @@ def _without_branches(printer: Printing, expr: Operation) -> Lowered:
     return SHARED[expr.name](printer, expr)
 
 
+@OPENCL.register("opaque")
+def _opaque(printer: Printing, expr: Operation) -> Lowered:
+    return f"{printer.helpers.use('ptx', 'opaque', c_type(expr.type))}({argument_text(printer, expr)})", POSTFIX
+
+
 @OPENCL.register("one_plus_tanh", "one_plus_erf")
 def _one_plus(printer: Printing, expr: Operation) -> Lowered:
     kind = expr.type

@@ -92,6 +92,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         blends_values=hints.blends_values,
         takes_all_cases=hints.takes_all_cases,
         takes_known_floats=hints.takes_known_floats,
+        divides_products=hints.divides_products,
         crashing_compiler=hints.crashing_compiler,
         staged_copies=hints.staged_copies,
         copies_lists=hints.copies_lists,

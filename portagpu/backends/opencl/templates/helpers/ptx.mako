@@ -1,3 +1,9 @@
+<%def name="opaque(h)">\
+static inline ${h.type} ${h.name}(${h.type} x) {
+    asm("mov.b${h.width} %0, %0;" : "+${h.register}"(x)); // the assembler drops it
+    return x;
+}
+</%def>\
 <%def name="pack_half2_ptx(h)">\
 static inline uint ${h.name}(float low, float high) {
     uint packed;
