@@ -1,6 +1,7 @@
 """Text of integer expressions: no C undefined behaviour, and the IR's value, for all values of the variables.
 
-Proved with z3 of the text that the printer gives, with the helpers that it calls: `docs/compiler.md`.
+Proved with z3 of the text that the printers give, OpenCL C and SYCL C++, with the helpers that they call:
+`docs/compiler.md`.
 """
 
 from __future__ import annotations
@@ -13,20 +14,25 @@ from proof import RefutedError, prove, prove_text, var, variables
 
 from portagpu.backends.c_family import printer as printer_module
 from portagpu.backends.c_family.numbers import narrow
+from portagpu.backends.opencl.codegen import generate as opencl
+from portagpu.backends.sycl.codegen import generate as sycl
 from portagpu.ir import nodes as ir
 from portagpu.ir.program import ParameterRole
 from portagpu.ir.types import INT, PYINT, Scalar
 
 NAMES = [str(kind) for kind in shapes.INTEGERS]
 EXTENT = {"n": ParameterRole.SHAPE}
+PRINTERS = {"OpenCL C": opencl.generate, "SYCL C++": sycl.generate}
+in_each_language = pytest.mark.parametrize("language", PRINTERS)
 
 
 def one_in(count, exprs, start=0):
     return itertools.islice(exprs, start, None, count)
 
 
-def proved(exprs, **options):
+def proved(exprs, language, **options):
     """Prove expressions, some of one kernel at a time, in which each name has one type."""
+    options["generated"] = PRINTERS[language]
     few, kinds = [], {}
     for expr in exprs:
         own = dict(variables([expr]))
@@ -40,11 +46,12 @@ def proved(exprs, **options):
 
 
 @pytest.mark.parametrize("kind", shapes.INTEGERS, ids=NAMES)
-def test_one_operator(kind):
+@in_each_language
+def test_one_operator(kind, language):
     x, y = var("x", kind), var("y", kind)
-    proved([e for e in shapes.one_operator(kind, x, y) if not division(e) or kind == INT])
+    proved([e for e in shapes.one_operator(kind, x, y) if not division(e) or kind == INT], language)
     if kind.dtype.name in ("int32", "int64"):
-        proved([shapes.operation("ffs", x, kind=INT)])
+        proved([shapes.operation("ffs", x, kind=INT)], language)
 
 
 def division(expr):
@@ -53,20 +60,23 @@ def division(expr):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", shapes.INTEGERS, ids=NAMES)
-def test_every_operator(kind):
-    proved(shapes.singles(kind))
+@in_each_language
+def test_every_operator(kind, language):
+    proved(shapes.singles(kind), language)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", shapes.INTEGERS, ids=NAMES)
-def test_two_operators(kind):
-    proved(shapes.pairs(kind))
+@in_each_language
+def test_two_operators(kind, language):
+    proved(shapes.pairs(kind), language)
 
 
-def test_some_of_two_operators():
+@in_each_language
+def test_some_of_two_operators(language):
     for number, kind in enumerate(shapes.INTEGERS):
         exprs = (e for e in shapes.pairs(kind) if not any(map(slow, walk(e))))
-        proved(one_in(211, exprs, number))
+        proved(one_in(211, exprs, number), language)
 
 
 def slow(expr):
@@ -79,26 +89,31 @@ def walk(expr):
     return all_expressions(expr)
 
 
-def test_comparisons_that_32_bits_decide():
-    proved(one_in(101, (e for e in shapes.widened_comparisons() if not any(map(slow, walk(e))))))
+@in_each_language
+def test_comparisons_that_32_bits_decide(language):
+    proved(one_in(101, (e for e in shapes.widened_comparisons() if not any(map(slow, walk(e))))), language)
 
 
 @pytest.mark.exhaustive
-def test_all_comparisons_that_32_bits_decide():
-    proved(shapes.widened_comparisons())
+@in_each_language
+def test_all_comparisons_that_32_bits_decide(language):
+    proved(shapes.widened_comparisons(), language)
 
 
-def test_subscripts():
-    proved(one_in(7, (e for e in shapes.subscripts() if not any(map(slow, walk(e))))), roles=EXTENT)
+@in_each_language
+def test_subscripts(language):
+    proved(one_in(7, (e for e in shapes.subscripts() if not any(map(slow, walk(e))))), language, roles=EXTENT)
 
 
 @pytest.mark.exhaustive
-def test_all_subscripts():
-    proved(shapes.subscripts(), roles=EXTENT)
+@in_each_language
+def test_all_subscripts(language):
+    proved(shapes.subscripts(), language, roles=EXTENT)
 
 
 @pytest.mark.parametrize("kind", [INT, PYINT], ids=str)
-def test_slices(kind):
+@in_each_language
+def test_slices(kind, language):
     bound, extent, low, high = (var(n, kind) for n in ("bound", "n", "low", "high"))
 
     def assume(values):
@@ -107,15 +122,25 @@ def test_slices(kind):
             return [n >= 0]
         return [step > 0, distance + step >= distance]  # both are below 2**30, as arrays are
 
-    prove_text([shapes.operation("slice_bound", bound, extent, low, high)], roles=EXTENT, assume=assume)
-    prove_text([shapes.operation("slice_length", var("distance", kind), var("step", kind))], assume=assume)
+    prove_text(
+        [shapes.operation("slice_bound", bound, extent, low, high)],
+        roles=EXTENT,
+        assume=assume,
+        generated=PRINTERS[language],
+    )
+    prove_text(
+        [shapes.operation("slice_length", var("distance", kind), var("step", kind))],
+        assume=assume,
+        generated=PRINTERS[language],
+    )
 
 
-def test_comparisons_of_both_signs():
+@in_each_language
+def test_comparisons_of_both_signs(language):
     signed, unsigned = var("x", Scalar(shapes.INT64)), var("y", Scalar(shapes.UINT64))
     for name in ("lt", "le", "gt", "ge", "eq", "ne"):
         for args in ((signed, unsigned), (unsigned, signed)):
-            prove_text([shapes.operation(f"compare_{name}", *args, kind=shapes.BOOLEAN)])
+            prove_text([shapes.operation(f"compare_{name}", *args, kind=shapes.BOOLEAN)], generated=PRINTERS[language])
 
 
 # rules that are broken on purpose ------------------------------------------------------------------------------------
