@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from portagpu import cuda
+from portagpu import cuda, xp
 
 EXPRESSIONS = {
     "product and sum": lambda a, b, c: a * b + c,
@@ -42,3 +42,12 @@ def test_sums_of_products(device, name, dtype):
     function = EXPRESSIONS[name]
     found, wanted = function(*map(cuda.to_device, host)), function(*host)
     np.testing.assert_array_equal(np.asarray(found), wanted, strict=True)
+
+
+@pytest.mark.parametrize("kind", ["linspace", "arange"])
+def test_sequences(device, kind):
+    dtype = np.float64 if device.capabilities.fp64 else np.float32
+    for low, high, count in ((0.1, 7.3, 1000), (-3.7, 11.9, 333), (2.1, -8.8, 57)):
+        numbers = (low, high, count if kind == "linspace" else (high - low) / count)
+        found, wanted = (getattr(library, kind)(*numbers, dtype=dtype) for library in (xp, np))
+        np.testing.assert_array_equal(np.asarray(found), wanted, strict=True)

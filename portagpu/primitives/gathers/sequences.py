@@ -27,7 +27,7 @@ def _whole_steps(out, start, step):
         out[i] = start + i * step
 
 
-@cuda.jit
+@cuda.jit(fma=False)
 def _steps(out, start, step, last, stop):
     i = cuda.grid(1)
     if i < out.size:
@@ -54,7 +54,7 @@ def steps(
 ) -> DeviceNDArray:
     """``start + i * step``, and ``stop`` for the last element where that is given: 1-D.
 
-    The numbers are NumPy scalars of the dtype that it is computed in.
+    The numbers are NumPy scalars of the dtype that it is computed in. Products and sums are rounded each, as by NumPy.
     """
     last = -1 if stop is None else count - 1
     return _run(_steps, count, dtype, context, start, step, last, start if stop is None else stop)
