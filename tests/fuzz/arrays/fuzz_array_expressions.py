@@ -138,6 +138,12 @@ class ArrayExpressions:
             limit = 1 << (np.finfo(value.dtype).nmant - 1)
             return all(bool(np.all(np.isfinite(p) & (np.rint(p) == p) & (np.abs(p) * terms < limit))) for p in parts)
 
+    def factor(self, value: Any) -> bool:
+        """Whether products with numbers of the same size are whole numbers that the dtype holds."""
+        value = np.asarray(value)
+        with quiet():
+            return self.small(value, float(np.max(np.abs(value), initial=1)))
+
     # expressions
 
     def leaf(self) -> str:
@@ -175,8 +181,7 @@ class ArrayExpressions:
         kind = group(both.dtype.kind)
         forms = (*BINARY[kind], *_COMPARED, *_LOGICAL) if kind != "c" else BINARY[kind]
         form = str(self.choose.pick(*forms))
-        factors = [np.asarray(v) for v in (x, self.value(b))]
-        if kind == "c" and "*" in form and not all(self.small(v, np.max(np.abs(v), initial=1)) for v in factors):
+        if kind == "c" and "*" in form and not (self.factor(x) and self.factor(self.value(b))):
             form = "{} + {}"
         return form.format(a, b)
 

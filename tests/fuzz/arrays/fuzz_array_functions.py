@@ -150,7 +150,7 @@ def _copied(e: ArrayExpressions, name: str, array: Any) -> str:
 
 def _product(e: ArrayExpressions, name: str, array: Any) -> str:
     """Products of small whole numbers, which are exact in each order of additions."""
-    largest = max(200.0, np.max(np.abs(array), initial=0))
+    largest = max(200.0, float(np.max(np.abs(array), initial=0)))  # Python's: a product beyond float16 warns
     if array.ndim == 0 or array.dtype.kind == "b" or not e.small(array, largest * array.size):
         return _moved(e, name, array)
     if array.dtype == np.float16 and float(np.max(np.abs(array), initial=0)) ** 2 * array.size > 2000:
