@@ -1,9 +1,14 @@
-"""What a dtype tells of every number (integers are not NaN) is no constant: numbers may be divided by it."""
+"""What a dtype tells of every number (integers are not NaN) is no constant: numbers may be divided by it.
+
+Branches that it decides against are not compiled, though: they may have no meaning for the dtype."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from helpers.programs import define
 
 from portagpu import cuda
 
@@ -53,3 +58,68 @@ def test_kernels_divide_by_what_is_known(device):
     out = np.zeros(3, np.float32)
     kernel[1, 3](np.array([1.5, -1.0, 0.0], np.float32), np.arange(3, dtype=np.uint8), out)
     np.testing.assert_array_equal(out, [np.inf, -np.inf, np.nan])
+
+
+BRANCHES = {
+    "if": """
+    if {yes}:
+        kept = 5
+    else:
+        kept = x.nothing
+    out[0] = kept""",
+    "if not": """
+    if not {yes}:
+        out[0] = x.nothing
+    else:
+        out[0] = 5""",
+    "one branch": """
+    if {yes}:
+        kept = 5
+    out[0] = kept""",
+    "types": """
+    if {yes}:
+        kept = (5, 1)
+    else:
+        kept = 3.0
+    out[0] = kept[0]""",
+    "conditional expression": """
+    out[0] = 5 if {yes} else x.nothing""",
+    "and": """
+    out[0] = 5 + (not {yes} and x.nothing)""",
+    "or": """
+    out[0] = 4 + ({yes} or x.nothing)""",
+    "and then": """
+    if not ({yes} and x[0] == 3) or not {yes}:
+        out[0] = 6
+    else:
+        out[0] = 5""",
+    "while": """
+    while not {yes}:
+        x.nothing
+    n = 0
+    while {yes}:
+        n += 1
+        if n == 5:
+            break
+    out[0] = n""",
+    "variable of a loop": """
+    n, goes_on = 0, {yes}
+    while goes_on:
+        n += 1
+        goes_on = n < 5
+    out[0] = n""",
+    "shape": """
+    held = cuda.local.array(5 if {yes} else x[0], np.float32)
+    out[0] = held.size""",
+}
+TRUE = ("np.isfinite(x[0])", "(not math.isnan(x[0]))", "(not np.signbit(x[0]))", "(x[0] < 300)", "(300 != x[0])")
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("name", BRANCHES)
+def test_branches_without_meaning_are_not_compiled(device, name):
+    for yes in TRUE:
+        text = f"def kernel(x, out):{BRANCHES[name].format(yes=yes)}\n"
+        out = np.zeros(1, np.float32)
+        cuda.jit(define(text, "kernel", math=math))[1, 1](np.array([3], np.uint8), out)
+        assert out[0] == 5, yes

@@ -42,16 +42,28 @@ def negate(ctx: FunctionState, condition: Condition) -> Condition:
     """Logical negation of a condition."""
     if isinstance(condition, Const):
         return Const(not condition.value)
+    if isinstance(condition, Constant):
+        return Constant(not condition.value, BOOLEAN, span=ctx.span)
     return Not(condition, span=ctx.span)
 
 
 def logical(ctx: FunctionState, op: LogicalOp, left: Condition, right: Condition) -> Condition:
     """And/or of two conditions without effects."""
-    if isinstance(left, Const):
-        return Const(bool(left.value)) if bool(left.value) == (op is LogicalOp.OR) else right
-    if isinstance(right, Const):
-        return Const(bool(right.value)) if bool(right.value) == (op is LogicalOp.OR) else left
+    if isinstance(left, Const | Constant):
+        return _decided(left) if bool(left.value) == (op is LogicalOp.OR) else right
+    if isinstance(right, Const | Constant):
+        return _decided(right) if bool(right.value) == (op is LogicalOp.OR) else left
     return Logical(op, left, right, span=ctx.span)
+
+
+def _decided(condition: Const | Constant) -> Condition:
+    return Const(bool(condition.value)) if isinstance(condition, Const) else condition
+
+
+def branch_condition(ctx: FunctionState, value: Value) -> Condition:
+    """The condition of a branch: a Const where the dtype decides, so that the other branch is not compiled."""
+    test = truth(ctx, value)
+    return Const(bool(test.value)) if isinstance(test, Constant) else test
 
 
 def select(ctx: FunctionState, condition: Condition, yes: Value, no: Value, what: str = "the two branches") -> Value:
@@ -113,9 +125,9 @@ def hold(ctx: FunctionState, value: Value) -> Value:
 
 def short_circuit(ctx: FunctionState, op: LogicalOp, left: Condition, right: Condition, block: list[Stmt]) -> Condition:
     """``left op right`` where evaluating the right side needs the statements of ``block``."""
-    if isinstance(left, Const):
+    if isinstance(left, Const | Constant):
         if bool(left.value) == (op is LogicalOp.OR):
-            return Const(bool(left.value))
+            return _decided(left)
         for statement in block:
             ctx.emit(statement)
         return right

@@ -13,7 +13,7 @@ from portagpu.frontend.arrays.indexing import SliceValue
 from portagpu.frontend.arrays.iteration_order import flat_item
 from portagpu.frontend.arrays.slice_objects import as_item
 from portagpu.frontend.core import operators
-from portagpu.frontend.core.conditions import choose, hold, short_circuit
+from portagpu.frontend.core.conditions import branch_condition, choose, hold, short_circuit
 from portagpu.frontend.core.convert import as_number, describe, number_type, truth
 from portagpu.frontend.core.optional import certain
 from portagpu.frontend.core.registry import Call
@@ -36,7 +36,7 @@ from portagpu.frontend.syntax.local_functions import define
 from portagpu.frontend.syntax.names import attribute_value, name_value
 from portagpu.ir.analysis.uniform import WARP_OPERATIONS
 from portagpu.ir.names import is_own
-from portagpu.ir.nodes import Assign, Evaluate, LogicalOp, Operation, Stmt, Store, Var, VectorStore
+from portagpu.ir.nodes import Assign, Constant, Evaluate, LogicalOp, Operation, Stmt, Store, Var, VectorStore
 from portagpu.ir.types import BOOLEAN, Vector
 from portagpu.ir.walk import has_effect, is_movable
 
@@ -202,7 +202,7 @@ def _boolop(ctx: FunctionState, node: ast.BoolOp) -> Value:
     op = LogicalOp.AND if isinstance(node.op, ast.And) else LogicalOp.OR
     result = lower(ctx, node.values[0])
     for operand in node.values[1:]:
-        if isinstance(result, Const):
+        if isinstance(result, Const) or (isinstance(result, Constant) and result.type == BOOLEAN):
             if bool(result.value) == (op is LogicalOp.OR):
                 return result
             result = lower(ctx, operand)
@@ -224,7 +224,7 @@ def _boolop(ctx: FunctionState, node: ast.BoolOp) -> Value:
 
 
 def _ifexp(ctx: FunctionState, node: ast.IfExp) -> Value:
-    test = truth(ctx, lower(ctx, node.test, optional=True))
+    test = branch_condition(ctx, lower(ctx, node.test, optional=True))
     if isinstance(test, Const):
         return lower(ctx, node.body if test.value else node.orelse, optional=True)
     yes, no = (lower_nested(ctx, n, optional=True) for n in (node.body, node.orelse))

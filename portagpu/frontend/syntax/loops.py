@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from portagpu.errors import UnsupportedSyntaxError
-from portagpu.frontend.core.conditions import negate
-from portagpu.frontend.core.convert import common_type, constant, convert, truth
+from portagpu.frontend.core.conditions import branch_condition, negate
+from portagpu.frontend.core.convert import common_type, constant, convert
 from portagpu.frontend.core.fixpoint import edge, run_loop
 from portagpu.frontend.core.name_index import assigned_names, has_break, is_read_elsewhere, mentions
 from portagpu.frontend.core.operators import is_narrow
@@ -277,7 +277,7 @@ def lower_while(ctx: FunctionState, node: ast.While, lower_body: Lower) -> None:
 
     def make_body() -> None:
         mark = len(ctx.block)
-        test = truth(ctx, lower(ctx, node.test, optional=True))
+        test = branch_condition(ctx, lower(ctx, node.test, optional=True))
         prelude = len(ctx.block) > mark
         state["condition"] = None
         if isinstance(test, Const):

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from portagpu.errors import UnsetVariableError, UnsupportedSyntaxError
-from portagpu.frontend.core.convert import as_element, convert, describe, leaf_type, truth, unify
+from portagpu.frontend.core.conditions import branch_condition
+from portagpu.frontend.core.convert import as_element, convert, describe, leaf_type, unify
 from portagpu.frontend.core.optional import adapt, widen
 from portagpu.frontend.core.slots import merge, same_value
 from portagpu.frontend.core.state import FunctionState
@@ -107,7 +108,7 @@ def _refuse_uncalled(ctx: FunctionState, node: ast.expr, value: Value) -> None:
 
 
 def _if(ctx: FunctionState, node: ast.If) -> None:
-    test = truth(ctx, lower(ctx, node.test, optional=True))
+    test = branch_condition(ctx, lower(ctx, node.test, optional=True))
     if isinstance(test, Const):
         lower_body(ctx, node.body if test.value else node.orelse)
         return
