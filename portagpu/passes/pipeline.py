@@ -181,7 +181,7 @@ PIPELINE = ordered(
     ),
     Pass(
         name="opaque_products",
-        does="lets the driver's compiler know nothing of products that are divided by constants",
+        does="lets the driver's compiler know nothing of products that are divided, except by powers of two",
         run=lambda program, target: opaque_products(program),
         when="it does not return from squares modulo constants in loops",
         applies=lambda program, target: not target.caps.divides_products,

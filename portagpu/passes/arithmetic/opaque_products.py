@@ -1,8 +1,11 @@
-"""Pass: products that are divided by constants are opaque to the driver's compiler.
+"""Pass: products that are divided are opaque to the driver's compiler, except by powers of two.
 
 One compiler takes time exponential in the number of squarings where loops square a number modulo a constant, as powers
 modulo a prime are computed, since it writes each remainder as a sum of products of all before it. A product of which it
 knows nothing ends the sum.
+
+A parameter may be a constant to that compiler, which makes calls a part of what calls: divisors count whatever they
+are. Products may go through variables, results, parameters and memory. A sum of a product and a number does no harm.
 """
 
 from __future__ import annotations
@@ -19,9 +22,12 @@ from portagpu.ir.nodes import (
     Cast,
     Constant,
     Expr,
+    Load,
+    Member,
     Operation,
     Return,
     Select,
+    Store,
     Var,
 )
 from portagpu.ir.program import Function, Program
@@ -31,11 +37,12 @@ from portagpu.passes.rewriting import functions_of, replaced
 
 _DIVISIONS = frozenset({"floordiv", "mod"})
 _SUMS = frozenset({BinaryOp.ADD, BinaryOp.SUB})
-_KEEPING = frozenset({"floordiv", "mod", "shl", "shr"})  # of a product they make what does as much harm
+_KEEPING = frozenset({"floordiv", "mod", "shl", "shr", "iabs"})  # what they make of a product harms, too
+_MEMORY = ("", "")
 
 
 def opaque_products(program: Program) -> Program:
-    """The program with the operation ``opaque`` around products that it divides by constants."""
+    """The program with the operation ``opaque`` around products that it divides."""
     if not any(_dividends(function) for function in functions_of(program)):
         return program
     products = _Products(program)
@@ -57,17 +64,19 @@ def opaque_products(program: Program) -> Program:
 
 
 def _dividend(expr: Expr) -> Expr | None:
-    """What a division of integers divides by a constant that is no power of two."""
+    """What a division of integers divides by a number that is not known as a power of two."""
     match expr:
-        case Binary(op=BinaryOp.DIV | BinaryOp.REM, left=left, right=Constant(value=divisor)):
+        case Binary(op=BinaryOp.DIV | BinaryOp.REM, left=left, right=right):
             pass
-        case Operation(args=(left, Constant(value=divisor))) if expr.name in _DIVISIONS:
+        case Operation(args=(left, right)) if expr.name in _DIVISIONS:
             pass
         case _:
             return None
     kind = left.type
-    fits = isinstance(kind, Scalar) and is_integer(kind) and kind.dtype.size > 1  # of bytes there are few values
-    return left if fits and abs(int(divisor)) & (abs(int(divisor)) - 1) else None
+    if not isinstance(kind, Scalar) or not is_integer(kind) or kind.dtype.size == 1:  # of bytes there are few values
+        return None
+    size = abs(int(right.value)) if isinstance(right, Constant) else None
+    return left if size is None or size & (size - 1) else None
 
 
 def _dividends(function: Function) -> list[Expr]:
@@ -81,7 +90,7 @@ def _all(function: Function) -> Iterator[Expr]:
 
 
 class _Products:
-    """Which variables, parameters and results of a program's functions may be products of two values."""
+    """Which variables, parameters and results of a program's functions, and whether memory, may be products."""
 
     def __init__(self, program: Program) -> None:
         self.names: set[tuple[str, str]] = set()  # of functions, and of their variables; "" for their results
@@ -96,6 +105,12 @@ class _Products:
         for statement in all_statements(function.body):
             if isinstance(statement, Assign) and self.has(function, statement.value):
                 self.names.add((function.name, statement.target.name))
+            if (
+                isinstance(statement, Store)
+                and is_integer(statement.value.type)
+                and self.has(function, statement.value)
+            ):
+                self.names.add(_MEMORY)
             if isinstance(statement, Return) and any(self.has(function, value) for value in statement.values):
                 self.names.add((function.name, ""))
         for call in _all(function):
@@ -106,12 +121,10 @@ class _Products:
 
     def has(self, function: Function, expr: Expr) -> bool:
         """Whether an integer is a product of two values that are not constants, perhaps shifted, cut or divided."""
-        if not is_integer(expr.type):
-            return False
         match expr:
             case Binary(op=BinaryOp.MUL, left=left, right=right):
                 both = not isinstance(left, Constant) and not isinstance(right, Constant)
-                return both or self.has(function, left) or self.has(function, right)
+                return is_integer(expr.type) and (both or self.has(function, left) or self.has(function, right))
             case Binary(op=op, left=left, right=right) if op not in _SUMS:
                 return self.has(function, left) or self.has(function, right)
             case Var(name=name):
@@ -122,7 +135,13 @@ class _Products:
                 return self.has(function, yes) or self.has(function, no)
             case CallFunction(function=callee):
                 return (callee, "") in self.names
+            case Member(operand=operand):
+                return self.has(function, operand)
+            case Load():
+                return _MEMORY in self.names
             case Operation(args=(left, *_)) if expr.name in _KEEPING:
                 return self.has(function, left)
+            case Operation(name="min" | "max", args=args):
+                return any(self.has(function, arg) for arg in args)
             case _:
                 return False
