@@ -40,16 +40,16 @@ def jit(func_or_sig: Any = None, *, device: bool = False, **options: Any) -> Any
     With signatures, numbers are converted to the declared types and arrays must be what is declared.
 
     Options: ``fastmath`` (True, or a set of LLVM's flags), ``debug`` (subscripts and divisors are checked, and the
-    exceptions of threads are raised after the launch, which waits), ``boundscheck`` (subscripts only), ``opt``
-    (False turns the driver's optimiser off), ``fma`` (False: products and sums are rounded each, as NumPy does, not
-    at once), ``source`` (the text, where Python cannot find it), ``block_dim=(x, y, z)`` (fixes the block's size,
-    which lets the compiler use more registers), ``cluster=(x, y, z)`` (blocks that run together,
-    `cuda.cg.this_cluster`; the grid is a multiple of it), ``max_registers`` (where the driver takes it),
-    ``extensions`` (objects whose ``prepare_args(type, value, stream, retr)`` turns arguments into what kernels
-    take), ``cache`` (the generated code is kept on disk and used by later processes, as long as nothing that it
-    depends on changes), ``forceinline`` (the driver's compiler makes a device function a part of every function
-    that calls it, as some do not where there are several calls). ``inline``, ``lineinfo``, ``link``, ``lto``,
-    ``launch_bounds`` and the like are accepted and logged.
+    exceptions of threads are raised after the launch, which waits), ``boundscheck`` (subscripts only), ``opt`` (False
+    turns the driver's optimiser off), ``fma`` (False: a kernel and the functions that it calls round each product and
+    sum, as NumPy does), ``source`` (the text, where Python cannot find it), ``block_dim=(x, y, z)`` (fixes the block's
+    size, which lets the compiler use more registers), ``cluster=(x, y, z)`` (blocks that run together,
+    `cuda.cg.this_cluster`; the grid is a multiple of it), ``max_registers`` (where the driver takes it), ``extensions``
+    (objects whose ``prepare_args(type, value, stream, retr)`` turns arguments into what kernels take), ``cache`` (the
+    generated code is kept on disk and used by later processes, as long as nothing that it depends on changes),
+    ``forceinline`` (the driver's compiler makes a device function a part of every function that calls it, as some do
+    not where there are several calls). ``inline``, ``lineinfo``, ``link``, ``lto``, ``launch_bounds`` and the like are
+    accepted and logged.
 
     Raises `KernelError` subclasses when the function is compiled, at its first launch.
     """

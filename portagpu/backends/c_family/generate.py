@@ -106,9 +106,9 @@ def generate(
 
 
 def _rounding(program: Program, dialect: Dialect) -> tuple[str, ...]:
-    """What keeps products and sums apart where the program asks for it.
+    """The pragma that keeps products and sums apart, where the program asks for it.
 
-    Without it, C allows one rounding in an expression, and NVIDIA's compiler takes it across statements, too.
+    Without it, C allows one rounding in an expression, and one vendor's compiler rounds once across statements, too.
     """
     return () if program.fma or not dialect.language.no_contraction else (dialect.language.no_contraction,)
 

@@ -38,7 +38,7 @@ def _classify(ctx: FunctionState, site: Call) -> Value:
 
 
 def _known(ctx: FunctionState, answer: bool) -> Expr:
-    """What the dtype tells of every number: no constant of the program's text, by which none may divide."""
+    """The same answer for all numbers of a dtype, as a value: no number may be divided by a constant that is 0."""
     return constant(ctx, answer, BOOLEAN)
 
 

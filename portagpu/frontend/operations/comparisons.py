@@ -85,7 +85,7 @@ def _dtype(ctx: FunctionState, value: Value) -> Any:
 def _out_of_range(ctx: FunctionState, code: CompareOp, left: Value, right: Value) -> Expr | None:
     """NumPy 2 compares a Python integer that does not fit exactly: ``uint8 < 300`` is always true.
 
-    The answer is no constant of the program's text, by which none may divide.
+    The answer is a value: no number may be divided by a constant that is 0.
     """
     for value, other, flipped in ((right, left, False), (left, right, True)):
         kind = number_type(ctx, other)
