@@ -23,6 +23,7 @@ class VectorizeKeywords(TypedDict, total=False):
     """The options of `vectorize` and `guvectorize`, for type checkers."""
 
     fastmath: bool
+    fma: bool
     cache: bool
     # these change nothing
     nopython: bool
@@ -32,7 +33,7 @@ class VectorizeKeywords(TypedDict, total=False):
     boundscheck: Any
 
 
-_OF_KERNELS = frozenset({"fastmath", "cache"})
+_OF_KERNELS = {"cache": False, "fastmath": False, "fma": True}  # with what they are unless given
 _OPTIONS = ("target", "identity", *VectorizeKeywords.__annotations__)
 
 
@@ -52,8 +53,8 @@ def vectorize(signatures: Any = (), target: str = "cuda", identity: Any = None, 
 
     Use it bare, or with a list of ``signatures`` such as ``["float32(float32, float32)"]``, of which the one that fits
     the arguments is taken. Without them each combination of dtypes is compiled when it comes. Every ``target`` runs on
-    the current device. ``identity`` is what a reduction of nothing gives; of the ``options``, ``fastmath`` and
-    ``cache`` are those of `cuda.jit`. Raises `ArgumentTypeError` for other options and targets; calls raise what a
+    the current device. ``identity`` is what a reduction of nothing gives; of the ``options``, ``fastmath``, ``fma``
+    and ``cache`` are those of `cuda.jit`. Raises `ArgumentTypeError` for other options and targets; calls raise what a
     launch raises.
     """
     jit = _jit_options("vectorize", target, options)
@@ -147,4 +148,4 @@ def _jit_options(name: str, target: Any, options: dict[str, Any]) -> dict[str, A
         if sys.version_info >= (3, 11):
             error.add_note(f"  hint: {did_you_mean(unknown[0], known)}it has {', '.join(known)}")
         raise error
-    return {name: bool(options.get(name, False)) for name in sorted(_OF_KERNELS)}
+    return {name: bool(options.get(name, default)) for name, default in _OF_KERNELS.items()}

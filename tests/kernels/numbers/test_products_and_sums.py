@@ -51,3 +51,9 @@ def test_the_text_says_so(device):
         kernel = cuda.jit(signature, **asked)(sums)
         assert PRAGMA not in kernel.inspect_opencl(signature)
         assert kernel.targetoptions["fma"]
+
+
+def test_functions_of_elements(device):
+    a, b, c = (np.random.default_rng(n).standard_normal(500).astype(np.float32) for n in range(3))
+    found = cuda.vectorize(["float32(float32, float32, float32)"], fma=False)(lambda x, y, z: x * y + z)(a, b, c)
+    np.testing.assert_array_equal(found, a * b + c)
