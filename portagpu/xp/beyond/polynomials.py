@@ -148,25 +148,20 @@ def _without_leading_zeros(x: DeviceNDArray) -> DeviceNDArray:
 
 @cache
 def _division_kernel(threads: int) -> Dispatcher:
-    """Divide ``rest`` by ``v``, whose first coefficient's reciprocal is ``scale[0]``, for one block.
+    """Divide ``rest`` by ``v``, whose first coefficient's reciprocal is ``scale[0]``, for one block."""
 
-    Products go through memory, so that no compiler joins them with differences: what is left has NumPy's bits.
-    """
-
-    def divide(rest, v, scale, quotient, products):
+    def divide(rest, v, scale, quotient):
         thread = cuda.threadIdx.x
         for k in range(quotient.size):
             factor = scale[0] * rest[k]
             if thread == 0:
                 quotient[k] = factor
-            for j in range(thread, v.size, threads):
-                products[j] = factor * v[j]
             cuda.syncthreads()
             for j in range(thread, v.size, threads):
-                rest[k + j] -= products[j]
+                rest[k + j] -= factor * v[j]
             cuda.syncthreads()
 
-    return cuda.jit(divide)
+    return cuda.jit(divide, fma=False)
 
 
 def _polydiv(u: Any, v: Any) -> tuple[DeviceNDArray, DeviceNDArray]:
@@ -184,8 +179,7 @@ def _polydiv(u: Any, v: Any) -> tuple[DeviceNDArray, DeviceNDArray]:
         with context.unsettled:
             threads = threads_of(context.capabilities)
             quotient = device_array(x.size - y.size + 1, held, context=context)
-            products = device_array(y.size, held, context=context)
-            ready.launch(_division_kernel(threads), 1, threads, (rest, divisor, scale, quotient, products))
+            ready.launch(_division_kernel(threads), 1, threads, (rest, divisor, scale, quotient))
     else:
         quotient = filled((1,), 0, held, context)
     rest = rest.astype(kind, copy=False)
