@@ -1,4 +1,4 @@
-"""What a dtype tells of every number (integers are not NaN) is no constant: numbers may be divided by it.
+"""Facts of a dtype, such as that no integer is NaN, are values and no constants: numbers may be divided by them.
 
 Branches that it decides against are not compiled, though: they may have no meaning for the dtype."""
 

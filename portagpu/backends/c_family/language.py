@@ -25,7 +25,7 @@ class Language(ABC):
     launch_number: str
     """A number from 1 to 3 that compilers cannot know: the launch tells it."""
     no_contraction: str
-    """What at the start of a text or function keeps products and sums apart, or nothing where they always are."""
+    """The pragma that keeps products and sums apart, of a text or function; empty where they always are."""
     empty_struct: str
     """An initialiser of zeros."""
     printf: str

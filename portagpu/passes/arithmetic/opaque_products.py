@@ -64,7 +64,7 @@ def opaque_products(program: Program) -> Program:
 
 
 def _dividend(expr: Expr) -> Expr | None:
-    """What a division of integers divides by a number that is not known as a power of two."""
+    """The dividend of a division of integers; None of others, and where the divisor is known as a power of two."""
     match expr:
         case Binary(op=BinaryOp.DIV | BinaryOp.REM, left=left, right=right):
             pass
@@ -90,7 +90,7 @@ def _all(function: Function) -> Iterator[Expr]:
 
 
 class _Products:
-    """Which variables, parameters and results of a program's functions, and whether memory, may be products."""
+    """Variables, parameters and results of a program's functions that may be products; memory is one of them."""
 
     def __init__(self, program: Program) -> None:
         self.names: set[tuple[str, str]] = set()  # of functions, and of their variables; "" for their results
