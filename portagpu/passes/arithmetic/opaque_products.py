@@ -43,7 +43,7 @@ _MEMORY = ("", "")
 
 def opaque_products(program: Program) -> Program:
     """The program with the operation ``opaque`` around products that it divides."""
-    if not any(_dividends(function) for function in functions_of(program)):
+    if all(_dividend(expr) is None for function in functions_of(program) for expr in _all(function)):
         return program
     products = _Products(program)
 
@@ -77,10 +77,6 @@ def _dividend(expr: Expr) -> Expr | None:
         return None
     size = abs(int(right.value)) if isinstance(right, Constant) else None
     return left if size is None or size & (size - 1) else None
-
-
-def _dividends(function: Function) -> list[Expr]:
-    return [d for e in _all(function) if (d := _dividend(e)) is not None]
 
 
 def _all(function: Function) -> Iterator[Expr]:
