@@ -1,7 +1,8 @@
 """NaN, infinities and zeros in each operand of LAPACK: elements and info against SciPy's.
 
-Elements are not finite where SciPy's are not, and results are finite where SciPy's whole result is. Cholesky factors
-differ: info is the order of the minor with a NaN, as in LAPACK's own code; OpenBLAS's is 0.
+Elements are not finite where SciPy's are not, and results are finite where SciPy's whole result is. Two things differ.
+Info of Cholesky factors is the order of the minor with a NaN, as in LAPACK's own code; OpenBLAS's is 0. A NaN is the
+pivot of a column only where it comes first, as in LAPACK's own code; in OpenBLAS that depends on the length.
 """
 
 from __future__ import annotations
@@ -77,6 +78,9 @@ def _compare(family, result, expected, case):
     assert (info == 0) == (reference == 0), case
     if info != 0:
         return  # results are anything
+    if family in ("getrf", "gesv") and not np.array_equal(result[1], expected[1]):
+        assert not np.isfinite(expected[0]).all() and not np.isfinite(result[0]).all(), case
+        return  # other rows are NaN
     for one, another in zip(result[:-1], expected[:-1], strict=True):
         if one.shape != another.shape:
             continue  # SciPy's workspace
