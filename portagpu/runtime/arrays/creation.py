@@ -30,7 +30,8 @@ _OWN_MEMORY = frozenset({np.ndarray, bool, int, float, complex, list, tuple})  #
 def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
     """An uninitialised device array of the shape, dtype and order of ``ary``, a host or device array.
 
-    It is on the device of ``stream``. Raises `ArgumentTypeError` for what is no array, `OutOfMemoryError`.
+    Like a view of a device array in C order, also a transposed one, it is in C order. It is on the device of
+    ``stream``. Raises `ArgumentTypeError` for what is no array, `OutOfMemoryError`.
     """
     if is_foreign(ary):
         ary = host_array(ary)
@@ -41,10 +42,14 @@ def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
 def strides_of_one_like(caller: str, ary: Any) -> tuple[int, ...]:
     """Strides of a new array like a host or device array, in the order of its axes.
 
+    Views of a device array in C order get that, transposed ones too: in CUDA-Python those are copies in C order.
     Raises `ArgumentTypeError` for what is no array.
     """
     if isinstance(ary, type) or not all(hasattr(ary, name) for name in ("shape", "strides", "dtype")):
         raise ArgumentTypeError(f"{caller} takes an array, not {type(ary).__name__}", hint="use np.asarray(...)")
+    whole = getattr(ary, "base", None)
+    if isinstance(whole, DeviceNDArray) and whole.ndim > 1 and whole.is_c_contiguous():
+        return strides_of(ary.shape, ary.dtype, "C")
     return strides_like(ary.shape, ary.strides, ary.dtype.itemsize)
 
 

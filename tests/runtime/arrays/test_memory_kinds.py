@@ -71,6 +71,17 @@ def test_like(device):
         cuda.mapped_array_like([1, 2])
 
 
+@pytest.mark.one_device
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("cut", [(), (slice(None, None, 2), slice(1, None, 3))])
+def test_like_a_view(device, order, cut):
+    whole, host = cuda.device_array((10, 12), order=order), np.zeros((10, 12), order=order)
+    for make in (cuda.mapped_array_like, cuda.pinned_array_like, cuda.device_array_like):
+        assert make(whole[cut]).strides == np.zeros_like(host[cut]).strides
+        wanted = host[cut].T.copy() if order == "C" else np.zeros_like(host[cut].T)
+        assert make(whole[cut].T).strides == wanted.strides
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_mapped_context_manager(device, size):
     first, second = np.zeros(size), np.ones(size)
