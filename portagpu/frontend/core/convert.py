@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import inspect
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -26,6 +25,7 @@ from portagpu.frontend.core.values import (
     Value,
     is_expr,
 )
+from portagpu.frontend.source.capture import closure_now
 from portagpu.ir.nodes import Cast, Compare, CompareOp, Constant, Expr, Operation
 from portagpu.ir.types import BOOLEAN, PYINT, Element, Scalar, Type, Vector
 
@@ -115,8 +115,8 @@ def _line_of(value: Value) -> str:
     function = getattr(function, "py_func", function)
     code, source = getattr(function, "__code__", None), getattr(function, "source", None)
     if code is not None:
-        closure = inspect.getclosurevars(function).nonlocals
-        numbers = "".join(f", {name} = {x!r}" for name, x in closure.items() if isinstance(x, int | float | complex))
+        captured = closure_now(function).items()
+        numbers = "".join(f", {name} = {x!r}" for name, x in captured if isinstance(x, int | float | complex))
         return f" of {Path(code.co_filename).name}:{code.co_firstlineno}{numbers}"
     if source is not None:
         place = source.span(source.tree)

@@ -97,7 +97,7 @@ class FunctionSource:
 
     def refresh(self) -> None:
         """Read the variables of outer functions again."""
-        self.closure.update(_closure_now(self.function))
+        self.closure.update(closure_now(self.function))
 
     def lookup(self, name: str) -> tuple[bool, Any]:
         """Resolve a name that is not a local: closure, globals, builtins. Returns (found, value)."""
@@ -112,7 +112,8 @@ class FunctionSource:
         return global_value(self.function, name)
 
 
-def _closure_now(function: Callable[..., Any]) -> dict[str, Any]:
+def closure_now(function: Callable[..., Any]) -> dict[str, Any]:
+    """The variables of outer functions that have a value now."""
     cells = function.__closure__ or ()
     return {n: c.cell_contents for n, c in zip(function.__code__.co_freevars, cells, strict=True) if _filled(c)}
 
@@ -182,7 +183,7 @@ def _captured(
         indent=indent,
         lines=lines,
         constexpr=_constexpr_parameters(function, tree),
-        closure=_closure_now(function),
+        closure=closure_now(function),
     )
     check_parameters(captured)
     return captured

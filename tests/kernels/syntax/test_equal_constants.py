@@ -163,6 +163,32 @@ def test_arrays_in_tuples_on_two_paths(device):
         two[1, 1](np.array([True]), out)
 
 
+@pytest.mark.parametrize("is_set", [False, True])
+def test_functions_of_variables_without_values(device, is_set):
+    """A message that tells functions apart reads what they capture, which may be set later or never."""
+
+    def made(sign):
+        def offset(x):
+            return x + sign * later
+
+        if is_set:
+            later = 1
+        return cuda.jit(device=True)(offset)
+
+    one, other = made(1), made(-1)
+
+    @cuda.jit
+    def kernel(x, out):
+        if x[0] > 1:
+            chosen = one
+        else:
+            chosen = other
+        out[0] = chosen(x[0])
+
+    with pytest.raises(KernelTypeError, match=r"function offset.* sign = 1.* function offset.* sign = -1"):
+        kernel[1, 1](np.zeros(1), np.zeros(1))
+
+
 def _no_comparison(self, other):
     raise RuntimeError("no comparison")
 
