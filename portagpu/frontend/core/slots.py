@@ -138,7 +138,8 @@ def merge(ctx: FunctionState, branches: list[tuple[list[Stmt], dict[str, Value],
     merged: dict[str, Value] = {}
     for name in names:
         values = [env[name] for _, env in alive if name in env]
-        everywhere = len(values) == len(alive) or is_expr(values[0]) or _is_compile_time(ctx, values[0])
+        lives = is_expr(values[0]) and not isinstance(values[0], Constant)  # in a variable, which may have no value
+        everywhere = len(values) == len(alive) or lives or _is_compile_time(ctx, values[0])
         if everywhere and all(same_value(values[0], v) for v in values[1:]):
             merged[name] = values[0]
             continue

@@ -16,6 +16,7 @@ from portagpu.frontend.core.values import Const, TupleValue, Value, is_expr, lea
 from portagpu.frontend.operations.calls import value_of
 from portagpu.ir.names import CAPTURED_ARRAYS
 from portagpu.ir.nodes import Assign, Constant, Expr, Var
+from portagpu.ir.types import BOOLEAN
 
 
 def captured(ctx: FunctionState, value: Any, name: str) -> Value:
@@ -81,7 +82,7 @@ def bind(ctx: FunctionState, name: str, value: Value) -> Value:
         if (
             isinstance(leaf, Const)
             or not is_expr(leaf)
-            or (isinstance(leaf, Constant) and not single)
+            or (isinstance(leaf, Constant) and (not single or leaf.type == BOOLEAN))  # a dtype decides a lone bool
             or is_stable(ctx, leaf)
         ):
             from_parts.append(leaf)
