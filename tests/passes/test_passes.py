@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from helpers.programs import define
 
 from portagpu import cuda
 from portagpu.backends.opencl.ptx.capabilities import from_ptx
@@ -378,23 +379,42 @@ def test_branch_values_depend_on_the_thread():
     assert "varying" not in after("branch_values", lowered(selects, INTEGERS, PYINT), misses)
 
 
-def test_uniform_subscripts_of_own_arrays_depend_on_the_thread():
-    @cuda.jit
-    def places(x, n):
-        own = cuda.local.array(4, np.int32)
-        for k in range(4):
-            own[k] = x[k]
-        if x[cuda.grid(1)] > 0:
-            x[0] = own[cuda.blockIdx.x % 4] + own[1] + own[cuda.threadIdx.x % 4]
-            if own[n % 4] > 3:
-                for k in range(4):
-                    x[k] += own[k]
-        x[1] = own[n % 4]
+@cuda.jit(device=True)
+def element(array, k):
+    return array[k]
 
+
+# expressions with a read of a thread's own array, and how many of their subscripts are marked
+PLACES = {
+    "x[0] = own[cuda.blockIdx.x % 4]": 0,
+    "x[0] = own[n % 4]": 0,
+    "if x[i] > 0: x[0] = own[cuda.blockIdx.x % 4] + own[1] + own[cuda.threadIdx.x % 4]": 1,
+    "if x[i] > 0 and own[n] > 3: x[0] = 1": 1,
+    "x[0] = own[n] if x[i] > 0 else 3": 1,
+    "x[0] = element(own, n)": 1,
+    "for k in range(n): x[0] += own[k + 1] if x[i] > k else 3": 0,
+    "for k in range(n): x[0] += own[k * n] if x[i] > k else 3": 1,
+    "for k in range(n): x[0] += own[x[k]] if x[i] > k else 3": 1,
+    "for k in range(0, n, n): x[0] += own[k] if x[i] > k else 3": 1,
+    "while n > 1: n -= 1; x[0] += own[n] if x[i] > 0 else 3": 1,
+}
+
+
+@pytest.mark.parametrize("statement", PLACES)
+def test_uniform_subscripts_of_own_arrays_depend_on_the_thread(statement):
+    text = f"""
+def places(x, n):
+    i = cuda.grid(1)
+    own = cuda.local.array(4, np.int32)
+    for k in range(4):
+        own[k] = x[k]
+    {statement}
+"""
+    places = cuda.jit(define(text, "places", element=element))
     misses = dataclasses.replace(PLAIN, blends_values=False)
     program = lowered(places, INTEGERS, PYINT)
-    assert "own.local[varying(" not in after("branch_values", program)
-    assert after("branch_values", program, misses).count("own.local[varying(") == 2
+    assert "[varying(" not in after("branch_values", program)
+    assert after("branch_values", program, misses).count("[varying(") == PLACES[statement]
 
 
 def test_exchange_buffers_takes_turns():

@@ -17,7 +17,9 @@ selects. But where several statements write a variable or an array, compilers jo
 branches to one addition of a number that the branches set. So the uniform operands of what they write are marked.
 
 The same vectoriser reads an array of the thread at a uniform subscript (`l[blockIdx.x % 3]`) also where no lane takes
-the branch, at whatever place. Such subscripts are marked, but not what loops count: unrolled, it is a constant.
+the branch, at whatever place. Such subscripts are marked: in branches, in conditional expressions, behind `and` and
+`or`, and in functions, which may be called in one. Not those of loops' counters and constants alone: unrolled, they
+are constants, and other loops seldom count far behind an array.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import count
 
 from portagpu.ir.analysis.uniform import Uniformity, is_pure, mentions, slots_in
@@ -42,8 +45,10 @@ from portagpu.ir.nodes import (
     For,
     If,
     Load,
+    Logical,
     Operation,
     Return,
+    Select,
     Stmt,
     Store,
     Var,
@@ -52,7 +57,7 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import Function, Program
 from portagpu.ir.types import Scalar
-from portagpu.ir.walk import all_expressions, all_statements, assigned, blocks, expressions, rebuilt
+from portagpu.ir.walk import all_expressions, all_statements, blocks, children, expressions, rebuilt
 from portagpu.passes.barriers.marks import is_own, varying
 
 _JOINED = frozenset({BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR})
@@ -63,8 +68,6 @@ def mark_branch_values(program: Program) -> Program:
     numbers = count(1, 2)  # of marks in all functions, odd ones: those of `divergence` are even
 
     def marked(function: Function, *, is_kernel: bool = False) -> Function:
-        if not any(isinstance(s, If | While | For) for s in function.body):
-            return function
         return replace(function, body=tuple(_ValueMarker(function, is_kernel, numbers).block(function.body, False)))
 
     return replace(
@@ -84,7 +87,10 @@ class _ValueMarker:
         statements = list(all_statements(function.body))
         self._writes = Counter(_array(s.base) for s in statements if isinstance(s, Store))
         self._assigned = Counter((s.target.name, s.target.type) for s in statements if isinstance(s, Assign))
-        self._in_loops = assigned(tuple(s for s in statements if isinstance(s, For | While)))
+        self._is_kernel = is_kernel
+        self._counters = {
+            (s.counter.name, s.counter.type) for s in statements if isinstance(s, For) and isinstance(s.step, Constant)
+        }.difference(self._assigned)
 
     def block(self, body: tuple[Stmt, ...], divergent: bool, *, looped: bool = False) -> list[Stmt]:
         """The statements of a block.
@@ -94,8 +100,9 @@ class _ValueMarker:
         """
         result: list[Stmt] = []
         used = mentions((body,)) if divergent else {}
+        with_marked_places = partial(self._with_marked_places, apart=divergent or not self._is_kernel)
         for whole in body:
-            statement = rebuilt(whole, self._with_marked_places) if divergent else whole
+            statement = rebuilt(whole, with_marked_places)
             match statement:
                 case Assign(target=target) if divergent:
                     slot = target.name, target.type
@@ -166,13 +173,23 @@ class _ValueMarker:
                 return replace(value, operand=marked(operand))
         return value
 
-    def _with_marked_places(self, value: Expr) -> Expr:
-        """A value whose reads of the thread's own arrays have no uniform subscript but constants."""
-        value = rebuilt(value, self._with_marked_places)
-        if not (isinstance(value, Load) and is_own(value.base)) or isinstance(value.index, Constant):
-            return value
-        is_told = self._data.is_uniform(value.index) and not slots_in(value.index) & self._in_loops
-        return replace(value, index=self._mark(value.index)) if is_told else value
+    def _with_marked_places(self, value: Expr, *, apart: bool) -> Expr:
+        """A value with marked subscripts; ``apart``: whether only some threads may compute it."""
+        inside = partial(self._with_marked_places, apart=apart or isinstance(value, Select | Logical))
+        value = rebuilt(value, inside)
+        if apart and isinstance(value, Load) and is_own(value.base) and self._needs_marked_place(value.index):
+            return replace(value, index=self._mark(value.index))
+        return value
+
+    def _needs_marked_place(self, index: Expr) -> bool:
+        return not isinstance(index, Constant) and self._data.is_uniform(index) and not self._is_counted(index)
+
+    def _is_counted(self, index: Expr) -> bool:
+        """Whether a subscript is a constant where loops are unrolled."""
+        if isinstance(index, Var):
+            return (index.name, index.type) in self._counters
+        of_launch = isinstance(index, Operation) and not slots_in(index)
+        return not of_launch and all(map(self._is_counted, children(index)))
 
     def _mark(self, value: Expr) -> Operation:
         """The value, in a form that no compiler takes for the same in all threads."""

@@ -275,3 +275,61 @@ def test_random_floats_and_functions(device, first, end):
     """Random flows with floats and with device functions."""
     for seed in range(first, first + 40):
         check(_DrawnFloats(seed).text(), end, functions(seed))
+
+
+# reads of a thread's own array at places outside it, which no thread comes to
+PLACES = {
+    "branch": "if y[p[i]] > far[2]:\n    own[places[2]] += y[p[i]]",
+    "loop": "for k in range(n):\n    if y[p[i]] > far[k]:\n        own[places[k]] += y[p[i]]",
+    "counter": "for k in range(n):\n    if y[p[i]] > far[k + 1] and k < 1:\n        own[k * m] += y[p[i]]",
+    "conditional expression": "s += own[places[2]] if y[p[i]] > far[2] else y[p[i]]",
+    "and": "if y[p[i]] > far[2] and own[places[2]] > 2:\n    s += 2",
+    "or": "if y[p[i]] < far[2] or own[places[2]] > 2:\n    s += 2",
+    "function": "if y[p[i]] > far[2]:\n    own[0] += element(own, places[2])",
+    "function of a function": "s += chosen(own, places[2], y[p[i]], far[2])",
+    "continue": "for k in range(n):\n    if y[p[i]] <= far[k]:\n        continue\n    own[places[k]] += y[p[i]]",
+}
+PLACES_TEXT = """
+@cuda.jit(device=True)
+def element(own, k):
+    return own[k]
+
+
+@cuda.jit(device=True)
+def chosen(own, k, y, far):
+    return element(own, k) if y > far else y
+
+
+@cuda.jit
+def k(y, p, far, places, n, m, out):
+    i = cuda.grid(1)
+    own = cuda.local.array(4, np.int64)
+    for q in range(4):
+        own[q] = q + y[i]
+    s = y[i]
+"""
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_own_arrays_are_not_read_where_no_thread_is(device, name):
+    body = PLACES[name].replace("\n", "\n    ")
+    text = f"{PLACES_TEXT}    {body}\n    out[i] = s\n    for q in range(4):\n        out[i] += own[q]\n"
+    count = 128
+    random_numbers = np.random.default_rng(1)
+    y, p = random_numbers.integers(1, 50, count), random_numbers.permutation(count)
+    far, places = np.array([5, 20, 1000, 30, 1000, 1000]), np.array([0, 3, 1 << 24, 2, 1 << 26])
+    found, wanted = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    define(text, "k")[2, 64](y, p, far, places, 5, 1 << 24, found)
+    _in_python(text, count, y, p, far, places, 5, 1 << 24, wanted)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def _in_python(text, count, *arguments):
+    """The kernel of a text, for each thread in turn, as Python runs it; arrays begin with zeros."""
+    scope = {"np": np}
+    plain = text.replace("@cuda.jit(device=True)\n", "").replace("@cuda.jit\n", "")
+    for i in range(count):
+        local = SimpleNamespace(array=lambda size, dtype: np.zeros(size, dtype))
+        scope["cuda"] = SimpleNamespace(grid=lambda axes, i=i: i, local=local)
+        exec(plain, scope)
+        scope["k"](*arguments)
