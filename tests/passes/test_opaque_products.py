@@ -94,6 +94,11 @@ def of_a_magnitude(x):
 
 
 @cuda.jit
+def of_a_negation(x):
+    x[0] = -(x[0] * x[1]) % 997
+
+
+@cuda.jit
 def of_a_minimum(x):
     x[0] = min(x[1], x[0] * x[1]) % 997
 
@@ -130,7 +135,7 @@ def made_of(kernel, kind):
     "kernel",
     [
         *(square, of_a_variable, of_a_result, of_a_parameter, by_an_argument, by_a_number),
-        *(of_a_tuple, of_an_array, of_a_magnitude, of_a_minimum, power),
+        *(of_a_tuple, of_an_array, of_a_magnitude, of_a_negation, of_a_minimum, power),
     ],
 )
 def test_products_are_hidden(kernel, kind):

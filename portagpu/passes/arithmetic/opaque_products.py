@@ -24,6 +24,7 @@ from portagpu.ir.nodes import (
     Expr,
     Load,
     Member,
+    Negate,
     Operation,
     Return,
     Select,
@@ -116,7 +117,7 @@ class _Products:
                         self.names.add((call.function, parameter.name))
 
     def has(self, function: Function, expr: Expr) -> bool:
-        """Whether an integer is a product of two values that are not constants, perhaps shifted, cut or divided."""
+        """Whether an integer is a product of two values, no constants, perhaps negated, shifted, cut or divided."""
         match expr:
             case Binary(op=BinaryOp.MUL, left=left, right=right):
                 both = not isinstance(left, Constant) and not isinstance(right, Constant)
@@ -125,14 +126,12 @@ class _Products:
                 return self.has(function, left) or self.has(function, right)
             case Var(name=name):
                 return (function.name, name) in self.names
-            case Cast(operand=operand):
+            case Cast(operand=operand) | Member(operand=operand) | Negate(operand=operand):
                 return self.has(function, operand)
             case Select(yes=yes, no=no):
                 return self.has(function, yes) or self.has(function, no)
             case CallFunction(function=callee):
                 return (callee, "") in self.names
-            case Member(operand=operand):
-                return self.has(function, operand)
             case Load():
                 return _MEMORY in self.names
             case Operation(args=(left, *_)) if expr.name in _KEEPING:
