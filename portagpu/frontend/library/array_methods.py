@@ -166,7 +166,7 @@ def _reshape(ctx: FunctionState, array: ArrayValue, site: Call) -> Value:
                 ctx.fail("reshape can work out one extent only", kind=KernelValueError)
             extents.append(None)
             continue
-        extent = to_index(ctx, convert(ctx, item, integer_result(ctx, item)))
+        extent = _extent(ctx, item, "reshape")
         if not worked_out and not isinstance(extent, Constant) and not _is_unsigned(ctx, item):
             extent = ctx.temp(extent)
             test = Compare(CompareOp.LT, extent, constant(ctx, 0, ctx.program.index_type), span=ctx.span)
@@ -181,6 +181,14 @@ def _reshape(ctx: FunctionState, array: ArrayValue, site: Call) -> Value:
     rest = Operation("floordiv", (total, known), ctx.program.index_type, span=ctx.span)
     shape = tuple(rest if e is None else _unless(ctx, tested.get(n), e, rest) for n, e in enumerate(extents))
     return _contiguous(ctx, array, shape, array.element)
+
+
+def _extent(ctx: FunctionState, value: Value, name: str) -> Expr:
+    """One extent of a new shape, in subscripts' type."""
+    kind = number_type(ctx, value)
+    if not isinstance(kind, Scalar) or not (kind.dtype.is_integer or kind.dtype is dtypes.BOOL):
+        ctx.fail(f"{name} needs integers as the shape, not {describe(ctx, value)}", hint="convert it: int(x)")
+    return to_index(ctx, convert(ctx, value, integer_result(ctx, value)))
 
 
 def _is_unsigned(ctx: FunctionState, value: Value) -> bool:
@@ -213,7 +221,7 @@ def _array_at_pointer(ctx: FunctionState, site: Call) -> Value:
                 hint=f"leave the dtype out; {name}(pointer, shape).view(dtype) reads the memory as another",
             )
     items = (wanted,) if number_type(ctx, wanted) is not None else tuple_items(ctx, wanted)
-    shape = tuple(to_index(ctx, convert(ctx, item, integer_result(ctx, item))) for item in items)
+    shape = tuple(_extent(ctx, item, name) for item in items)
     if name == "carray":
         return _contiguous(ctx, memory, shape, memory.element)
     return transpose(_contiguous(ctx, memory, shape[::-1], memory.element))

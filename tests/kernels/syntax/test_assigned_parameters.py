@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.programs import define
 
 from portagpu import cuda
-from portagpu.errors import KernelValueError
+from portagpu.errors import KernelTypeError, KernelValueError
 
 
 @cuda.jit
@@ -116,6 +117,34 @@ def test_reshape_works_out_one_extent_only(device):
 
     with pytest.raises(KernelValueError, match="one extent only"):
         kernel[1, 1](np.zeros(4))
+
+
+def test_shapes_are_integers(device):
+    """Of any integer type, as in NumPy; floats are refused, not cut."""
+
+    @cuda.jit
+    def reshaped(x, n, out):
+        out[0] = x.reshape(n, 2).shape[0]
+
+    @cuda.jit("void(CPointer(float64), int64[:], float64)")
+    def by_kind(p, out, n):
+        out[0] = cuda.farray(p, (np.int16(n), 2)).shape[0] + cuda.carray(p, np.uint64(n)).shape[0]
+
+    x = np.zeros(8)
+    for kind in (np.int8, np.uint16, np.int32, np.uint64, np.float16, np.float32, np.float64):
+        out = np.zeros(1, np.int64)
+        if np.dtype(kind).kind == "f":
+            with pytest.raises(KernelTypeError, match="reshape needs integers as the shape, not float"):
+                reshaped[1, 1](x, kind(4), out)
+        else:
+            reshaped[1, 1](x, kind(4), out)
+            assert out[0] == 4
+    by_kind[1, 1](cuda.to_device(x), out, 4.0)
+    assert out[0] == 8
+    for name in ("carray", "farray"):
+        text = f"def kernel(p, n):\n    cuda.{name}(p, (2, n))[0, 0] = 1\n"
+        with pytest.raises(KernelTypeError, match=f"{name} needs integers as the shape, not float64"):
+            cuda.jit("void(CPointer(float64), float64)")(define(text, "kernel"))
 
 
 @cuda.jit
