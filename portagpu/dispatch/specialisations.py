@@ -160,9 +160,10 @@ class Specialisations(KernelDefinition):
         )
 
     def recompile(self) -> None:
-        """Compile the kernel anew at its next launch: with the present values of globals and closure variables.
+        """Compile the kernel anew at its next launch: with the present values of globals and its closure variables.
 
-        Code that is kept on disk is of no concern: it is found by these values.
+        Those of device functions are read again by their own ``recompile()``. Code that is kept on disk is of no
+        concern: it is found by these values.
         """
         with self._lock:
             self._overloads, self._counting, self._grids = {}, {}, set()

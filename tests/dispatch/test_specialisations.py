@@ -109,11 +109,11 @@ FACTOR = 2
 
 @pytest.mark.parametrize("cache", [False, True])
 def test_a_kernel_is_compiled_anew(device, monkeypatch, cache):
-    addend = 3
+    addend, less = 3, 0
 
     @cuda.jit(device=True)
     def scaled(x):
-        return x * FACTOR
+        return x * FACTOR - less
 
     @cuda.jit(cache=cache)
     def kernel(x):
@@ -125,9 +125,12 @@ def test_a_kernel_is_compiled_anew(device, monkeypatch, cache):
         return int(x.copy_to_host()[0])
 
     assert [run(), run()] == [23, 23]
-    addend = 4
+    addend, less = 4, 1
     monkeypatch.setattr(sys.modules[__name__], "FACTOR", 5)
     assert [run(), run()] == [23, 23]  # as it was when it was compiled
     kernel.recompile()
     assert [run(), run()] == [54, 54]
+    scaled.recompile()
+    kernel.recompile()
+    assert [run(), run()] == [53, 53]
     assert len(kernel.signatures) == 1
