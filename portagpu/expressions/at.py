@@ -31,6 +31,7 @@ from portagpu.primitives.selections.run_lengths import run_begins
 from portagpu.primitives.sorts.sorting import argsort
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.copies import copied_if_shared
+from portagpu.runtime.arrays.methods.items import gathers
 from portagpu.runtime.execution.current import current_stream
 from portagpu.ufuncs.kernel_source import KEPT, kernel_from, launch
 from portagpu.ufuncs.operands import operand
@@ -81,7 +82,7 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
     if not (wraps or np.can_cast(function.dtype, a.dtype, "same_kind")):
         raise DTypeError(f"results of {function.dtype} cannot become {a.dtype}", hint="convert with astype")
     numbers = whole_steps(a.size, 0, 1, _INDEX, a.context).reshape(a.shape)
-    places = getitem(numbers, _listed(indices))
+    places = getitem(numbers, indices) if gathers(indices) else numbers._view(indices)
     given = [_broadcast(as_source(x, function.inputs[1], a.context), places.shape) for x in values]
     if not places.size:
         return
@@ -97,11 +98,6 @@ def _typed(x: Any, dtype: np.dtype[Any]) -> Any:
     if type(x) is not int or dtype.kind not in "iu" or np.iinfo(dtype).min <= x <= np.iinfo(dtype).max:
         return x
     return np.asarray(x)[()]
-
-
-def _listed(indices: Any) -> Any:
-    """A subscript whose integers select arrays, too, so that there are places to go through."""
-    return np.asarray([indices]) if isinstance(indices, int | np.integer) and not isinstance(indices, bool) else indices
 
 
 def _broadcast(x: DeviceNDArray, shape: tuple[int, ...]) -> DeviceNDArray:

@@ -49,6 +49,40 @@ def test_at_of_other_functions_and_subscripts(device):
         np.add.at(REAL, [0], cuda.to_device(REAL[:1]))
 
 
+PLAIN = (
+    (),
+    ...,
+    None,
+    1,
+    np.int64(-1),
+    np.array(1),
+    slice(1, 3),
+    slice(None, None, -2),
+    slice(0),
+    (slice(None), 1),
+    (0, ...),
+)
+SUBSCRIPTS = (*PLAIN, (1, 2), (None, 0), [], [1, 1], True, (slice(None), [0, 0]), (1, [0, 2, 0]), (True, 0))
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("subscript", SUBSCRIPTS, ids=repr)
+def test_at_of_each_kind_of_subscript(device, subscript, order):
+    start = np.arange(9.0).reshape(3, 3)
+    changed(lambda x: np.add.at(x.transpose(order), subscript, 1.5), start)
+    changed(lambda x: np.negative.at(x.transpose(order), subscript), start)
+    changed(lambda x: np.subtract.at(x.transpose(order), subscript, x[-1, -1]), start)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("subscript", [(), ..., None, True, False], ids=repr)
+def test_at_of_an_array_without_axes(device, subscript):
+    changed(lambda x: np.add.at(x, subscript, 1.5), np.array(3.0))
+    with pytest.raises(OutOfBoundsError):
+        np.add.at(cuda.to_device(np.array(3.0)), 0, 1.5)
+
+
 @pytest.mark.one_device
 def test_many_at_few_places(device):
     x, places, values = np.zeros(3), _RNG.integers(0, 3, 5000), _RNG.normal(size=5000)
