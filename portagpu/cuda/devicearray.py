@@ -9,14 +9,7 @@ import numpy as np
 from portagpu.cuda.shared_memory import ManagedNDArray, MappedNDArray, SharedNDArray
 from portagpu.errors import ArgumentTypeError
 from portagpu.runtime.arrays.array import DeviceNDArray, DeviceRecord, device_array
-from portagpu.runtime.arrays.creation import (
-    as_device_array,
-    device_array_like,
-    from_interface,
-    is_device_like,
-    to_device,
-)
-from portagpu.runtime.arrays.cuda_array_interface import described
+from portagpu.runtime.arrays.creation import as_device_array, device_array_like, is_device_like, to_device, view_at
 from portagpu.runtime.arrays.memory_pointer import MemoryPointer
 from portagpu.runtime.execution.stream import Stream
 
@@ -76,14 +69,15 @@ def is_contiguous(ary: Any) -> bool:
 def from_array_like(ary: Any, stream: Stream | int = 0, gpu_data: Any = None) -> DeviceNDArray:
     """A device array like ``ary``, for ``stream``: uninitialised, or of the memory ``gpu_data``.
 
-    That is the ``gpu_data`` of a device array, or a `pyopencl.Buffer`.
+    That is the ``gpu_data`` of a device array, with the strides of ``ary``, or a `pyopencl.Buffer`. Raises `ShapeError`
+    where it is too small.
     """
     if gpu_data is None:
         return device_array_like(ary, stream)
     if isinstance(gpu_data, MemoryPointer):
-        shown = {**described(gpu_data.owner), "shape": ary.shape, "typestr": ary.dtype.str, "strides": None}
-        shown["descr"] = ary.dtype.descr
-        return from_interface(shown, gpu_data.owner)
+        memory = gpu_data.owner
+        bound = stream if isinstance(stream, Stream) else memory.stream
+        return view_at(memory, ary.shape, ary.strides, ary.dtype, stream=bound)
     return as_device_array(gpu_data, dtype=ary.dtype, shape=ary.shape)
 
 

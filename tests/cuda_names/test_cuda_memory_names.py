@@ -91,6 +91,37 @@ def test_memory_of_arrays(device):
     assert x[:0].gpu_data.device_pointer_value is None
 
 
+_ALIGNED = np.dtype([("a", np.int32), ("b", np.float64)], align=True)
+_HOST = np.arange(48, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    "like",
+    [
+        *(_HOST.reshape(4, 12), _HOST.reshape(4, 12, order="F"), _HOST.reshape(2, 4, 6).transpose(1, 2, 0)),
+        *(_HOST[::3], _HOST.reshape(6, 8)[:, 2:5], np.broadcast_to(_HOST[:2], (3, 2)), _HOST[:0], _HOST[0, ...]),
+        *(_HOST.view(_ALIGNED), _HOST.view(np.complex64), _HOST.view("M8[s]"), _HOST.view(">i4")),
+    ],
+    ids=lambda x: f"{x.dtype.str}{x.shape}{x.strides}",
+)
+def test_arrays_like_others_in_given_memory(device, like):
+    x = cuda.to_device(_HOST)
+    for memory in (x, x[2:], x[:0]):
+        behind = _HOST.nbytes - memory.offset
+        starts = np.ndarray(like.shape, like.dtype, _HOST, 0, like.strides)
+        if (
+            starts.size
+            and np.lib.array_utils.byte_bounds(starts)[1] - np.lib.array_utils.byte_bounds(_HOST)[0] > behind
+        ):
+            with pytest.raises(errors.ShapeError, match="reaches out of"):
+                cuda.devicearray.from_array_like(like, gpu_data=memory.gpu_data)
+            continue
+        found = cuda.devicearray.from_array_like(like, gpu_data=memory.gpu_data)
+        expected = np.ndarray(like.shape, like.dtype, _HOST, memory.offset, like.strides)
+        assert (found.dtype, found.shape, found.strides) == (like.dtype, like.shape, like.strides)
+        assert found.copy_to_host().tobytes() == expected.tobytes()
+
+
 def test_types_of_pointers():
     assert types.CPointer("float32") == types.CPointer(types.float32)
     assert types.as_signature("void(CPointer(float32), int32)").args[0] == types.CPointer(types.float32)

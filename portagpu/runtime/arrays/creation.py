@@ -207,27 +207,45 @@ def from_interface(desc: Any, owner: Any = None, *, sync: bool = True) -> Device
     keeper, offset, shape, strides, dtype, readonly = parsed(desc)
     if keeper is None:
         return device_array(shape, dtype)
-    dtype = checked_dtype(dtype)
-    nbytes, before = extent_of(shape, strides, dtype.itemsize)
-    if not before <= offset <= keeper.buffer.size - (nbytes - before):
-        raise ShapeError(
-            f"shape {shape} with strides {strides} reaches out of the array's {keeper.buffer.size} bytes",
-            hint="shape counts elements of the typestr, and strides bytes",
-        )
     stream = _named_stream(keeper, desc.get("stream"))
     if sync and stream and interface_sync_wanted():
         stream.synchronize()
+    return view_at(keeper, shape, strides, dtype, offset, stream=stream, readonly=readonly)
+
+
+def view_at(
+    memory: DeviceNDArray,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    dtype: Any,
+    offset: int | None = None,
+    *,
+    stream: Stream | Literal[0] = 0,
+    readonly: bool = False,
+) -> DeviceNDArray:
+    """Elements of any dtype from a byte of an array's memory on, by default its first element's.
+
+    Raises `ShapeError` where they reach out of it, `DTypeError`.
+    """
+    kind = checked_dtype(dtype)
+    first = memory.offset if offset is None else offset
+    nbytes, before = extent_of(shape, strides, kind.itemsize)
+    if not before <= first <= memory.buffer.size - (nbytes - before):
+        raise ShapeError(
+            f"shape {shape} with strides {strides} reaches out of the array's {memory.buffer.size} bytes",
+            hint="shape counts elements of the dtype, and strides bytes",
+        )
     return DeviceNDArray(
         shape,
-        dtype,
+        kind,
         strides,
-        keeper.buffer,
-        keeper.context,
-        offset=offset,
-        base=keeper,
+        memory.buffer,
+        memory.context,
+        offset=first,
+        base=memory,
         stream=stream,
-        readonly=readonly or keeper.readonly,
-        allocation_key=keeper.allocation_key,
+        readonly=readonly or memory.readonly,
+        allocation_key=memory.allocation_key,
     )
 
 
