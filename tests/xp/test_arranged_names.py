@@ -120,6 +120,14 @@ def test_neighbours(device, use):
 
 
 @pytest.mark.one_device
+@pytest.mark.parametrize("values", [(0.0, -0.0), (-0.0, 0.0), ((0.0, 0.0), (-0.0, -0.0)), -0.0])
+def test_padding_with_signed_zeros(device, values):
+    host = np.ones((2, 3))
+    found = np.pad(cuda.to_device(host), 1, constant_values=values)
+    assert found.copy_to_host().tobytes() == np.pad(host, 1, constant_values=values).tobytes()
+
+
+@pytest.mark.one_device
 @pytest.mark.parametrize(
     ("mode", "options"),
     [

@@ -38,6 +38,8 @@ WRITES = {
     "put": _changed(lambda x, n: np.put(x, [0], n)),
     "copyto": _changed(np.copyto),
     "list of numbers": lambda x, n: _set(np.s_[:2])(x, [n, 1]),
+    "pad": lambda x, n: np.pad(x, 1, constant_values=n),
+    "pad with two": lambda x, n: np.pad(x, 1, constant_values=(n, 1)),
 }
 COMPUTES = {
     "add": operator.add,

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.constants import constant_key
 from portagpu.errors import ArgumentTypeError, ArgumentValueError, ShapeError
 from portagpu.expressions.apply import apply
-from portagpu.expressions.writing import place
+from portagpu.expressions.writing import NUMBERS, element_of, place
 from portagpu.primitives.gathers.gathering import Subscripts, gather
 from portagpu.primitives.gathers.sequences import whole_steps
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -92,10 +93,10 @@ def _joined(x: DeviceNDArray, at: int, *ends: DeviceNDArray) -> DeviceNDArray:
 
 def _surrounded(x: DeviceNDArray, widths: list[Any], values: list[tuple[Any, Any]] | None) -> DeviceNDArray:
     shape = tuple(n + sum(pair) for n, pair in zip(x.shape, widths, strict=True))
-    one = values is not None and len({v for pair in values for v in pair}) == 1
+    one = values is not None and len({constant_key(v) for pair in values for v in pair}) == 1
     out = device_array(shape, x.dtype, order=_order(x), context=x.context)
     if one and values is not None:
-        out[...] = np.asarray(values[0][0] if x.ndim else 0).astype(x.dtype)[()]
+        out[...] = _element(values[0][0], x.dtype)
     inner = tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, widths, strict=True))
     if x.size:
         place(out._view((*inner, Ellipsis)), x)
@@ -106,8 +107,15 @@ def _surrounded(x: DeviceNDArray, widths: list[Any], values: list[tuple[Any, Any
             for key, value in ((slice(None, before), first), (slice(shape[at] - after, None), last)):
                 part = out._view((*around, key, *inner[at + 1 :], Ellipsis))
                 if part.size:
-                    part[...] = np.asarray(value).astype(x.dtype)[()]
+                    part[...] = _element(value, x.dtype)
     return out
+
+
+def _element(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A number as `numpy.pad` assigns it. Raises as `element_of`."""
+    host = np.asarray(value)
+    is_cast = dtype.kind not in NUMBERS or not dtype.isnative or host.dtype.kind == "c"
+    return host.astype(dtype)[()] if is_cast else element_of(host[()], dtype)
 
 
 def _repeating(x: DeviceNDArray, widths: list[Any], mode: str, reflect_type: str = "even") -> DeviceNDArray:
