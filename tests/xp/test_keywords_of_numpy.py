@@ -132,3 +132,28 @@ def test_methods_take_out(device, name):
     out = cuda.to_device(np.zeros(expected.shape, expected.dtype))
     assert getattr(cuda.to_device(A), name)(*_METHODS[name], out=out) is out
     np.testing.assert_allclose(out.copy_to_host(), expected)
+
+
+_ACCUMULATIONS = {
+    "cumsum": np.cumsum,
+    "cumprod": np.cumprod,
+    "nancumsum": np.nancumsum,
+    "accumulate": np.add.accumulate,
+    "reduceat": lambda x, **options: np.add.reduceat(x, [0, 2, 1], **options),
+    "sum": np.sum,
+    "trace": np.trace,
+}
+
+
+@pytest.mark.one_device
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("name", _ACCUMULATIONS)
+def test_complex_numbers_in_other_dtypes(device, name):
+    use = _ACCUMULATIONS[name]
+    x = np.array([[1 + 2j, 2 - 1j], [3j, 1], [2, -1j]])
+    for dtype in ("f2", "f4", "f8", "i4", "u1", "c8", None):
+        same(lambda x, dtype=dtype: use(x, dtype=dtype), x)
+    results = cuda.to_device(np.zeros(np.shape(use(x)), "f4"))
+    with pytest.raises(DTypeError):
+        use(cuda.to_device(x), out=results)
+    assert not results.copy_to_host().any()

@@ -9,7 +9,7 @@ import numpy as np
 from portagpu.dispatch.repeated import repeated
 from portagpu.errors import DTypeError, ShapeError, ShapeTypeError
 from portagpu.expressions.apply import apply
-from portagpu.expressions.reductions.functions import axis_in, finished, is_let_pass, kinds_of
+from portagpu.expressions.reductions.functions import axis_in, finished, is_let_pass, typed_as
 from portagpu.primitives.scans.operators import operator_of
 from portagpu.primitives.scans.scanning import scan
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -38,8 +38,7 @@ def accumulate(
         found = accumulate(ufunc, x.transpose(order), order.index(number), dtype)
         return found.transpose(inverse(order))
     target = out[0] if isinstance(out, tuple) else out
-    wanted = target.dtype if dtype is None and target is not None else dtype
-    kind, output = kinds_of(ufunc, x.dtype, None if wanted is None else np.dtype(wanted))
+    x, kind, output = typed_as(ufunc, x, dtype, target)
     if kind != output:
         kind = output
     joining = operator_of(ufunc, kind)

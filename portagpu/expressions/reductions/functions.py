@@ -182,6 +182,17 @@ def kinds_of(
     return kind, output
 
 
+def typed_as(
+    ufunc: np.ufunc, x: DeviceNDArray, dtype: Any, out: DeviceNDArray | None
+) -> tuple[DeviceNDArray, np.dtype[Any], np.dtype[Any]]:
+    """An array that is accumulated, its real parts for a real ``dtype=``, and the dtypes of `kinds_of`."""
+    wanted = None if dtype is None else np.dtype(dtype)
+    x = _real(x, wanted)
+    if wanted is None and out is not None and (x.dtype.kind != "c" or out.dtype.kind == "c"):
+        wanted = out.dtype
+    return x, *kinds_of(ufunc, x.dtype, wanted)
+
+
 def _count(x: DeviceNDArray, axes: tuple[int, ...]) -> int:
     return math.prod(x.shape[axis] for axis in axes)
 

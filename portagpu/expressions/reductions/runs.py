@@ -10,7 +10,7 @@ import numpy as np
 
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError
-from portagpu.expressions.reductions.functions import finished, kinds_of, only_axis
+from portagpu.expressions.reductions.functions import finished, only_axis, typed_as
 from portagpu.expressions.step_text import TYPES, applied, converted
 from portagpu.primitives.flat import uploaded
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -39,8 +39,7 @@ def reduceat(
     begins = begins.astype(np.int64)
     ends = np.maximum(np.append(begins[1:], extent), begins + 1) if begins.size else begins
     target = out[0] if isinstance(out, tuple) else out
-    wanted = target.dtype if dtype is None and target is not None else dtype
-    kind, output = kinds_of(ufunc, x.dtype, None if wanted is None else np.dtype(wanted))
+    x, kind, output = typed_as(ufunc, x, dtype, target)
     context = x.context
     before, behind = math.prod(x.shape[:at]), math.prod(x.shape[at + 1 :])
     found = device_array((*x.shape[:at], begins.size, *x.shape[at + 1 :]), output, context=context)
