@@ -57,10 +57,7 @@ def apply(ufunc: np.ufunc, *values: Any) -> DeviceNDArray:
     try:
         operands = typed(operands, function.inputs)
     except OverflowError as error:
-        truth = None if np.dtype(bool) in kinds else compared_beyond(ufunc, operands, function)
-        if truth is None:
-            raise beyond(ufunc, function, error) from None
-        return lazy_array(Node(context, conversion(function.dtype), (as_operand(truth),), shape), 3)
+        return lazy_array(_node_beyond(context, ufunc, function, operands, kinds, shape, error), 3)
     strides = strides_of(operands, shape, function.dtype)
     remember(key, values, function, shape, strides)
     return lazy_array(Node(context, function, operands, shape, strides=strides), 3)
@@ -152,6 +149,22 @@ def beyond(ufunc: np.ufunc, function: Operation, error: OverflowError) -> Number
     )
 
 
+def _node_beyond(
+    context: Context,
+    ufunc: np.ufunc,
+    function: Operation,
+    operands: tuple[Any, ...],
+    kinds: tuple[Any, ...],
+    shape: tuple[int, ...],
+    error: OverflowError,
+) -> Node:
+    """The node of a comparison with a Python integer that a dtype cannot hold. Raises `NumberRangeError` for others."""
+    truth = None if np.dtype(bool) in kinds else compared_beyond(ufunc, operands, function)
+    if truth is None:
+        raise beyond(ufunc, function, error) from None
+    return Node(context, conversion(function.dtype), (as_operand(truth),), shape)
+
+
 def apply_into(
     out: DeviceNDArray,
     ufunc: np.ufunc,
@@ -179,7 +192,7 @@ def apply_into(
     try:
         node = Node(context, function, typed(operands, function.inputs), shape)
     except OverflowError as error:
-        raise beyond(ufunc, function, error) from None
+        node, key = _node_beyond(context, ufunc, function, operands, kinds, shape, error), None
     if key is not None and not any(type(x) is Node for x in operands):
         node.applied = remember(key, (*values, out), function, shape)
     check_fits(function.dtype, out.dtype, casting)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 
 import numpy as np
@@ -282,3 +283,20 @@ def test_bools_compared(device, number):
             expected = _outcome(lambda x, compare=compare, args=args: compare(*args(x)), host)
             found = _outcome(lambda x, compare=compare, args=args: compare(*args(x)), cuda.to_device(host))
             assert expected is found is OverflowError
+
+
+_COMPARISONS = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i8", "u8"])
+def test_comparisons_into_arrays(device, dtype):
+    host, mask = np.array([0, 1, 100], dtype), np.array([True, False, True])
+    x, results = cuda.to_device(host), cuda.to_device(np.ones((2, 3), np.int8))
+    for number, ufunc in itertools.product((2**63, 2**70, -1, -(2**63) - 1), _COMPARISONS):
+        for ours, theirs in (((x, number), (host, number)), ((number, x), (number, host))):
+            for where in (True, mask):  # NumPy ends the process for where= and such a number
+                results.fill(1)
+                ufunc(*ours, out=results, where=where)
+                expected = np.broadcast_to(np.where(where, ufunc(*theirs), 1), (2, 3))
+                np.testing.assert_array_equal(results.copy_to_host(), expected)
