@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from portagpu.errors import UnsupportedError
+from portagpu.runtime.arrays.memory_pointer import MemoryPointer as MemoryPointer
 from portagpu.runtime.execution.allocation_counts import MemoryInfo as MemoryInfo
 from portagpu.runtime.execution.cuda_members import refuse_ipc
 
@@ -41,16 +42,6 @@ class IpcHandle:
 
     def __init__(self, *args: Any, **options: Any) -> None:
         refuse_ipc()
-
-
-class MemoryPointer:
-    """A pointer of CUDA's: made, it raises `UnsupportedError`. Device arrays hold a PyOpenCL buffer."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        raise UnsupportedError(
-            f"{type(self).__name__} holds a pointer of CUDA's, and OpenCL's memory has none",
-            hint="device arrays hold a PyOpenCL buffer: array.buffer",
-        )
 
 
 class MappedMemory(MemoryPointer):

@@ -17,7 +17,7 @@ def test_managers_can_be_derived_from_and_not_made(device):
         Pool(cuda.current_context())
     with pytest.raises(errors.UnsupportedError, match="allocate"):
         cuda.set_memory_manager(Pool)
-    assert not isinstance(cuda.device_array(3), cuda.MemoryPointer)
+    assert isinstance(cuda.device_array(3).gpu_data, cuda.MemoryPointer)
 
 
 def test_the_usual_manager_is_always_set(device):

@@ -5,19 +5,32 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+from portagpu.errors import UnsupportedError
 from portagpu.runtime.arrays.cuda_array_interface import address
 
 
 class MemoryPointer:
     """The pointer that is `gpu_data` of a device array: its first element's address, and the memory behind it.
 
-    Equal for arrays that begin at the same byte of one memory. It keeps the memory alive.
+    Equal for arrays that begin at the same byte of one memory. It keeps the memory alive. Made of numbers, it raises
+    `UnsupportedError`: OpenCL's memory has no pointers.
     """
 
     __slots__ = ("owner",)
+    owner: Any  # the array
 
-    def __init__(self, owner: Any) -> None:
-        self.owner = owner  # the array
+    def __init__(self, *args: Any, **options: Any) -> None:
+        raise UnsupportedError(
+            f"{type(self).__name__} holds a pointer of CUDA's, and OpenCL's memory has none",
+            hint="x.gpu_data is that of a device array",
+        )
+
+    @classmethod
+    def of(cls, owner: Any) -> MemoryPointer:
+        """That of a device array."""
+        found = cls.__new__(cls)
+        found.owner = owner
+        return found
 
     @property
     def device_pointer(self) -> int:

@@ -90,7 +90,7 @@ class ArrayOperators(ArrayBase):
     @property
     def gpu_data(self) -> MemoryPointer:
         """The array's memory, by the names of CUDA-Python's pointers; `buffer` is the driver's own object."""
-        return MemoryPointer(self)
+        return MemoryPointer.of(self)
 
     def __getitem__(self, key: Any) -> Any:
         raise NotImplementedError
