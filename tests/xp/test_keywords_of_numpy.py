@@ -157,3 +157,11 @@ def test_complex_numbers_in_other_dtypes(device, name):
     with pytest.raises(DTypeError):
         use(cuda.to_device(x), out=results)
     assert not results.copy_to_host().any()
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("function", [np.var, np.std, np.nanvar, np.nanstd])
+@pytest.mark.parametrize(("of", "wanted"), [("f4", "i4"), ("i4", "bool"), ("c8", "f4"), ("c16", "f8"), ("c8", "i8")])
+def test_variances_in_dtypes_that_lose_a_part(device, function, of, wanted):
+    with pytest.raises(DTypeError, match=f"numpy.{function.__name__} is not computed in {np.dtype(wanted)}"):
+        function(cuda.to_device(np.ones(3, of)), dtype=wanted)

@@ -286,10 +286,14 @@ def mean(
     return finished(averaged(x, axes, kind, _count(x, axes)), x, axes, keepdims=keepdims, out=out)
 
 
-def check_inexact(name: str, dtype: Any) -> None:
-    """Raise `DTypeError` for a dtype of integers, in which means and squares of differences would be truncated."""
-    if np.dtype(dtype).kind in "biu":
-        raise DTypeError(f"numpy.{name} is not computed in {np.dtype(dtype)}", hint="pass a dtype of floats")
+def check_inexact(name: str, dtype: Any, *, of_complex: bool = False) -> None:
+    """Raise `DTypeError` for a dtype of integers, in which means and squares of differences would be truncated.
+
+    ``of_complex``: for real ones, too, in which they would lose a part.
+    """
+    if np.dtype(dtype).kind in ("biuf" if of_complex else "biu"):
+        wanted = "complex numbers" if of_complex else "floats"
+        raise DTypeError(f"numpy.{name} is not computed in {np.dtype(dtype)}", hint=f"pass a dtype of {wanted}")
 
 
 def averaged(

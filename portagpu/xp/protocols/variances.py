@@ -34,7 +34,7 @@ def _variance(name: str) -> Any:
         count = ddof if correction is None else correction
         x = array_of(a)
         if dtype is not None:
-            functions.check_inexact(name, dtype)
+            functions.check_inexact(name, dtype, of_complex=x.dtype.kind == "c")
         if not skips_nan and where is True and mean is None:
             return functions.variance(x, axis, dtype, out, correction=count, keepdims=keepdims, root=is_root)
         there = _present(x, where) if skips_nan else where
