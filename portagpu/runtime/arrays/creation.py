@@ -30,7 +30,7 @@ _OWN_MEMORY = frozenset({np.ndarray, bool, int, float, complex, list, tuple})  #
 def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
     """An uninitialised device array of the shape, dtype and order of ``ary``, a host or device array.
 
-    Like a view of a device array in C order, also a transposed one, it is in C order. It is on the device of
+    Like a transposed matrix that is a view of a device array in C order, it is in C order. It is on the device of
     ``stream``. Raises `ArgumentTypeError` for what is no array, `OutOfMemoryError`.
     """
     if is_foreign(ary):
@@ -42,13 +42,13 @@ def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
 def strides_of_one_like(caller: str, ary: Any) -> tuple[int, ...]:
     """Strides of a new array like a host or device array, in the order of its axes.
 
-    Views of a device array in C order get that, transposed ones too: in CUDA-Python those are copies in C order.
-    Raises `ArgumentTypeError` for what is no array.
+    Transposed matrices of a device array in C order get that: in CUDA-Python, which transposes nothing but matrices,
+    they are copies in C order. Raises `ArgumentTypeError` for what is no array.
     """
     if isinstance(ary, type) or not all(hasattr(ary, name) for name in ("shape", "strides", "dtype")):
         raise ArgumentTypeError(f"{caller} takes an array, not {type(ary).__name__}", hint="use np.asarray(...)")
     whole = getattr(ary, "base", None)
-    if isinstance(whole, DeviceNDArray) and whole.ndim > 1 and whole.is_c_contiguous():
+    if isinstance(whole, DeviceNDArray) and whole.ndim == len(ary.shape) == 2 and whole.is_c_contiguous():
         return strides_of(ary.shape, ary.dtype, "C")
     return strides_like(ary.shape, ary.strides, ary.dtype.itemsize)
 
