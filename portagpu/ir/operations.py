@@ -173,7 +173,7 @@ OPERATIONS: dict[str, NamedOperation] = {
             "float_to_tf32": "A float32 rounded to the bits that matrix units take of it.",
             "half_bits": "A float rounded to float16, as its bits.",
             "half_value": "The float whose float16 bits are x.",
-            "round_half": "A float32 rounded to what a float16 can hold.",
+            "round_half": "A float32 or float64 rounded to what a float16 can hold, as a float32.",
             "imag": "Imaginary part.",
             "real": "Real part.",
         },

@@ -12,7 +12,7 @@ from portagpu import cuda
 from portagpu.backends.opencl.ptx.capabilities import from_ptx
 from portagpu.device.ideal_device import IDEAL
 from portagpu.dispatch.code.lowering import lower_kernel
-from portagpu.dtypes import FLOAT16, FLOAT32, INT32
+from portagpu.dtypes import FLOAT16, FLOAT32, FLOAT64, INT32
 from portagpu.errors import LaunchConfigError, UnsupportedSyntaxError
 from portagpu.frontend.specialise import specialise
 from portagpu.ir.program import GridShape
@@ -21,7 +21,7 @@ from portagpu.ir.types import PYINT, ArrayType, Layout, Scalar
 from portagpu.ir.verify import verify
 from portagpu.passes.pipeline import PIPELINE, Pass, legalise, ordered, refused_statements, run_pass
 
-FLOATS, INTEGERS, HALVES = (ArrayType(Scalar(d), 1, Layout.C) for d in (FLOAT32, INT32, FLOAT16))
+FLOATS, DOUBLES, INTEGERS, HALVES = (ArrayType(Scalar(d), 1, Layout.C) for d in (FLOAT32, FLOAT64, INT32, FLOAT16))
 PLAIN = dataclasses.replace(IDEAL, **from_ptx(False))
 FULL = 0xFFFFFFFF
 
@@ -467,6 +467,13 @@ def test_halves_are_computed_as_the_device_can():
     text = after("halves", program, arithmetic)
     assert "float16(sin(float32(" in text and "load_half" not in text
     assert not lowered(neighbours, FLOATS, FLOATS, PYINT).halves
+
+    @cuda.jit
+    def narrowed(h, x):
+        h[0] = x[0]
+
+    text = after("halves", lowered(narrowed, HALVES, DOUBLES), stored)
+    assert "round_half(x[" in text and "float32(" not in text  # which would round twice
 
 
 def emulated(program):

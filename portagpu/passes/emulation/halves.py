@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.device.capabilities import Capabilities
-from portagpu.dtypes import FLOAT16, FLOAT32, UINT16
+from portagpu.dtypes import FLOAT16, FLOAT32, FLOAT64, UINT16
 from portagpu.ir.nodes import (
     Binary,
     Cast,
@@ -97,6 +97,11 @@ def widen_functions(program: Program) -> Program:
 
 def _is_half(kind: Any) -> bool:
     return isinstance(kind, Scalar | Vector) and kind.dtype is FLOAT16
+
+
+def _is_double(kind: Any) -> bool:
+    """Whether a cast to float16 by way of float32 would round twice."""
+    return isinstance(kind, Scalar | Vector) and kind.dtype is FLOAT64
 
 
 def _bits(kind: Element) -> Element:
@@ -192,7 +197,8 @@ def _value(old: Any, made: Any) -> Any:
         case Binary() | Cast():
             if isinstance(old, Cast) and _is_half(old.operand.type):
                 return made
-            return Operation("round_half", (made,), made.type, span=old.span)
+            rounded = made.operand if isinstance(old, Cast) and _is_double(old.operand.type) else made
+            return Operation("round_half", (rounded,), made.type, span=old.span)
         case Operation() if not old.effect and not old.name.startswith("warp_"):
             return Operation("round_half", (made,), made.type, span=old.span)
         case _:

@@ -34,7 +34,7 @@ def _store(printer: Printing, expr: Operation) -> Lowered:
 
 
 def _helper(printer: Printing, expr: Operation) -> Lowered:
-    kind = expr.args[0].type if expr.name == "half_bits" else expr.type  # the one of floats
+    kind = expr.type if expr.name == "half_value" else expr.args[0].type  # the one of floats
     assert isinstance(kind, Scalar | Vector)
     return f"{printer.helpers.use('halves', expr.name, c_type(kind))}({printer.text(expr.args[0])})", POSTFIX
 

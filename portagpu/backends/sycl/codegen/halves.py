@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from portagpu.backends.c_family.c_types import c_type
 from portagpu.backends.c_family.precedence import POSTFIX, UNARY
 from portagpu.backends.c_family.registry import Lowered, Printing
 from portagpu.backends.sycl.codegen.table import SYCL
@@ -19,7 +20,9 @@ def _as_floats(lanes: str, halves: str) -> Lowered:
 
 def _as_halves(printer: Printing, value: Expr) -> str:
     text = printer.text(value)
-    return f"({text}).convert<half>()" if _lanes(value.type) else f"(half)({text})"
+    if _lanes(value.type):
+        return f"({text}).convert<half>()"
+    return printer.language.number_as("half", c_type(value.type), f"({text})")
 
 
 @SYCL.register("half_value")
