@@ -22,6 +22,8 @@ from portagpu.xp.conversion import array_of, into
 
 _Places = Callable[[Any, Any], Any]
 """Of the number of elements n and a quantile q: where it is between sorted elements, counted from 0; host or device."""
+_Mix = Callable[[DeviceNDArray, DeviceNDArray, DeviceNDArray], DeviceNDArray]
+"""Of the elements below and above a quantile's place, and the share of the second: the quantile."""
 
 
 def _continuous(alpha: float, beta: float) -> _Places:
@@ -68,6 +70,7 @@ def _quantile(
     *,
     weights: Any = None,
     without_nan: bool = False,
+    mix: _Mix | None = None,
 ) -> Any:
     """Sorted along an axis, then the elements at both sides of each quantile's place are mixed.
 
@@ -100,8 +103,8 @@ def _quantile(
         along, _ = _rows(weights_like(weights, x, axis), axis)
         found = weighted(rows, along, given.ravel(), without_nan=without_nan)
     else:
-        mixed = _of_each if without_nan and x.dtype.kind == "f" else _of_all
-        found = mixed(rows, places.ravel(), method, kind)
+        of_rows = _of_each if without_nan and x.dtype.kind == "f" else _of_all
+        found = of_rows(rows, places.ravel(), method, kind, mix or _between)
     found = found.transpose((found.ndim - 1, *range(found.ndim - 1)))
     return into(found.reshape(*places.shape, *(shape if keepdims else found.shape[1:])), out)
 
@@ -128,7 +131,9 @@ def _kind(x: DeviceNDArray, quantiles: np.dtype[Any], method: str) -> np.dtype[A
     return kind if kind.itemsize < 8 or x.context.capabilities.fp64 else np.dtype(np.float32)
 
 
-def _of_all(rows: DeviceNDArray, quantiles: np.ndarray[Any, Any], method: str, kind: np.dtype[Any]) -> DeviceNDArray:
+def _of_all(
+    rows: DeviceNDArray, quantiles: np.ndarray[Any, Any], method: str, kind: np.dtype[Any], mix: _Mix
+) -> DeviceNDArray:
     """Of each row the quantiles, along the last axis; NaN, which is the last element of what is sorted, where it is."""
     last = rows.shape[-1] - 1
     ordered = sort(rows)
@@ -144,14 +149,16 @@ def _of_all(rows: DeviceNDArray, quantiles: np.ndarray[Any, Any], method: str, k
             share = np.where(at == np.floor(at), 0.5, 1.0)
             share[(at < 0) | (low == last)] = 0
         above = indexing.take(ordered, high, axis=axis).astype(kind, copy=False)
-        found = _between(below, above, array_of(share.astype(kind), rows.context))
+        found = mix(below, above, array_of(share.astype(kind), rows.context))
     if rows.dtype.kind == "f":
         end = ordered[..., -1:]
         found = chosen(apply(np.isnan, end), end, found)
     return found
 
 
-def _of_each(rows: DeviceNDArray, quantiles: np.ndarray[Any, Any], method: str, kind: np.dtype[Any]) -> DeviceNDArray:
+def _of_each(
+    rows: DeviceNDArray, quantiles: np.ndarray[Any, Any], method: str, kind: np.dtype[Any], mix: _Mix
+) -> DeviceNDArray:
     """The same of the elements that are not NaN, whose number is another one in each row."""
     ordered = sort(rows)
     real = creation.default_float(rows.context)
@@ -168,7 +175,7 @@ def _of_each(rows: DeviceNDArray, quantiles: np.ndarray[Any, Any], method: str, 
     if method == "averaged_inverted_cdf":
         share = chosen(apply(np.equal, at, floor), 0.5, 1.0)
         share = chosen(apply(np.logical_or, apply(np.less, at, 0), apply(np.equal, places[0], last)), 0.0, share)
-    return _between(below, above, share.astype(kind))
+    return mix(below, above, share.astype(kind))
 
 
 def _between(below: DeviceNDArray, above: DeviceNDArray, share: DeviceNDArray) -> DeviceNDArray:
@@ -177,6 +184,13 @@ def _between(below: DeviceNDArray, above: DeviceNDArray, share: DeviceNDArray) -
     upper = apply(np.subtract, above, apply(np.multiply, gap, apply(np.subtract, share.dtype.type(1), share)))
     found = chosen(apply(np.greater_equal, share, 0.5), upper, found)  # so that it rises, as NumPy's
     return chosen(apply(np.equal, below, above), below, found)  # also of infinities that are equal
+
+
+def _mean(below: DeviceNDArray, above: DeviceNDArray, share: DeviceNDArray) -> DeviceNDArray:
+    """The mean of two, or the element itself, which infinities beside it do not change as they would a difference."""
+    kind = np.result_type(share.dtype, np.float32)  # NumPy adds halves in float32, too
+    half = apply(np.multiply, apply(np.add, below.astype(kind), above.astype(kind)), kind.type(0.5))
+    return chosen(apply(np.equal, share, 0), below.astype(kind), half).astype(share.dtype)
 
 
 def _percentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
@@ -200,7 +214,7 @@ def _median(
         x = x.astype(creation.default_float(x.context))
     rows, shape = _rows(x, axis)
     if rows.shape[-1]:
-        return _quantile(x, 0.5, axis, out, keepdims=keepdims, without_nan=without_nan)
+        return _quantile(x, 0.5, axis, out, keepdims=keepdims, without_nan=without_nan, mix=_mean)
     kind = x.dtype if x.dtype.kind in "fc" else creation.default_float(x.context)
     return into(filled(shape if keepdims else rows.shape[:-1], math.nan, kind, x.context), out)
 
