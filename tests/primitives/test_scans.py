@@ -137,6 +137,22 @@ def test_numpys_accumulations(device):
 
 
 @pytest.mark.one_device
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.complex64])
+def test_sums_keep_signs_of_zeros(device, dtype):
+    """Sums of -0.0 are -0.0 until the first 0.0, in any number of parts."""
+    for size in (1, 2, 300, 70001):
+        real = np.where(np.arange(size) < size - size // 4, -0.0, 0.0)
+        host = (real.astype(dtype) if dtype is not np.complex64 else -np.zeros(size, dtype)).reshape(1, size)
+        x = cuda.to_device(host)
+        for axis, function in ((1, np.cumsum), (0, np.cumsum), (1, np.nancumsum), (1, np.add.accumulate)):
+            expected, found = function(host, axis=axis), function(x, axis=axis).copy_to_host()
+            np.testing.assert_array_equal(np.signbit(found.real), np.signbit(expected.real))
+            np.testing.assert_array_equal(np.signbit(found.imag), np.signbit(expected.imag))
+        begun = xp.cumulative_sum(x, axis=1, include_initial=True).copy_to_host()
+        assert not np.signbit(begun[0, 0].real)
+
+
+@pytest.mark.one_device
 def test_mistakes(device):
     x = cuda.to_device(np.zeros((2, 3), np.float32))
     with pytest.raises(ShapeError, match="no axis 2"):

@@ -77,6 +77,8 @@ def _identity(name: str, held: np.dtype[Any]) -> Any:
             return int(limits.min if lowest else limits.max)
         found = -np.inf if lowest else np.inf
         return complex(found, found) if held.kind == "c" else found
+    if name == "add" and held.kind in "fc":  # 0.0 would change -0.0
+        return -0.0 if held.kind == "f" else complex(-0.0, -0.0)
     known = {"add": 0, "multiply": 1, "logical_and": True, "logical_or": False, "logical_xor": False}
     known |= {"bitwise_or": 0, "bitwise_xor": 0}
     if name == "bitwise_and":

@@ -58,7 +58,10 @@ def exclusive_scan(
     keys: Any = None,
     stream: Stream | int = 0,
 ) -> DeviceNDArray:
-    """What all elements of an axis before each one become: the identity for the first. See `inclusive_scan`."""
+    """What all elements of an axis before each one become. See `inclusive_scan`.
+
+    The first is the identity; of sums of floats that is -0.0, which leaves the signs of zeros as they are.
+    """
     return _scan(x, function, identity, axis, dtype, flags, keys, stream, starts=True)
 
 
@@ -125,7 +128,8 @@ def scan(
         result_shape = (*shape[:number], length + initial, *shape[number + 1 :])
         target = device_array(result_shape, dtype, context=context)
         if initial:
-            _fill_first(target, number, joining, dtype)
+            first = joining.identity
+            _fill_first(target, number, 0 if first == 0 else first, dtype)  # NumPy's sums of floats begin with 0.0
         if array.size:
             where = as_stream(stream, context)
             others = streams_beside(where, (source, *([] if told is None else [told])))
@@ -137,11 +141,11 @@ def scan(
     return target
 
 
-def _fill_first(target: DeviceNDArray, axis: int, joining: Operator, dtype: np.dtype[Any]) -> None:
-    """Store the identity before each scan."""
+def _fill_first(target: DeviceNDArray, axis: int, value: Any, dtype: np.dtype[Any]) -> None:
+    """Store a number before each scan."""
     first = target._view((slice(None),) * axis + (slice(0, 1),))
     if first.size:
-        first.copy_to_device(to_device(np.full(first.shape, joining.identity, dtype), context=target.context))
+        first.copy_to_device(to_device(np.full(first.shape, value, dtype), context=target.context))
 
 
 def _launch(
@@ -197,7 +201,7 @@ def _before(totals: list[DeviceNDArray], target: DeviceNDArray, joining: Operato
     shifted = target._view((slice(None), slice(1, None)))
     if shifted.size:
         shifted.copy_to_device(whole._view((slice(None), slice(0, parts - 1))))
-    _fill_first(target, 1, joining, joining.held)
+    _fill_first(target, 1, joining.identity, joining.held)
 
 
 def _run(

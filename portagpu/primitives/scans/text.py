@@ -50,7 +50,7 @@ def kernel_of(plan: Plan, operator: Operator) -> Dispatcher[..., Any]:
     segments, what is before each part, and numbers: items, outer extent, length,
     inner extent, elements of a part, parts, items of a thread, and of the target: length and first element of a scan.
     """
-    key = plan, operator
+    key = plan, operator, repr(operator.identity)  # 0.0 and -0.0 are equal
     with _lock:
         found = _kernels.get(key)
         if found is None:
