@@ -21,10 +21,12 @@ def masked_variance(
     correction: float = 0,
     keepdims: Any = False,
     mean: Any = None,
+    without_freedom: float = 0,
 ) -> Any:
     """The variance of the elements where a mask is true; ``mean``: one that is known, with the axes that are gone as 1.
 
-    NaN where there are no more elements than ``correction``.
+    Where there are no more elements than ``correction``, squares are divided by ``without_freedom``: 0 as by NumPy's
+    variances, or NaN as by those without NaN.
     """
     x = array_of(a)
     wanted = np.dtype(dtype) if dtype is not None else x.dtype if x.dtype.kind not in "biu" else np.dtype(np.float64)
@@ -40,6 +42,6 @@ def masked_variance(
     squares = functions.reduce(np.add, apply(np.square, away), axis, keepdims=keepdims)
     number = functions.converted(functions.count_nonzero(there, axis, keepdims=keepdims), squares.dtype)
     freedom = apply(np.subtract, number, squares.dtype.type(correction))
-    freedom = chosen(apply(np.greater, freedom, 0), freedom, squares.dtype.type(np.nan))
+    freedom = chosen(apply(np.greater, freedom, 0), freedom, squares.dtype.type(without_freedom))
     found = apply(np.divide, squares, freedom)
     return found if dtype is None else found.astype(dtype, copy=False)

@@ -66,7 +66,7 @@ def _cov(
     if not given:
         away = apply(np.subtract, x, statistics.mean(x, axis=1, keepdims=True))
         found = away @ apply(np.conjugate, away.T)
-        freedom: Any = x.shape[1] - correction
+        freedom: Any = max(x.shape[1] - correction, 0)
     else:
         weights = given[0] if len(given) == 1 else apply(np.multiply, *given)
         total = statistics.sum(weights)
@@ -77,6 +77,7 @@ def _cov(
         if aweights is not None and correction:
             lost = statistics.sum(apply(np.multiply, weights, given[-1]))
             freedom = apply(np.subtract, total, apply(np.divide, apply(np.multiply, correction, lost), total))
+        freedom = apply(np.maximum, freedom, 0)
     covariances = apply(np.divide, found, freedom)
     return covariances.squeeze() if covariances.size == 1 else covariances
 

@@ -38,7 +38,10 @@ def _variance(name: str) -> Any:
         if not skips_nan and where is True and mean is None:
             return functions.variance(x, axis, dtype, out, correction=count, keepdims=keepdims, root=is_root)
         there = _present(x, where) if skips_nan else where
-        found = masked_variance(x, there, axis, dtype, correction=count, keepdims=keepdims, mean=mean)
+        lost = np.nan if skips_nan and x.dtype.kind in "fc" else 0
+        found = masked_variance(
+            x, there, axis, dtype, correction=count, keepdims=keepdims, mean=mean, without_freedom=lost
+        )
         if is_root:
             found = apply(np.sqrt, found)
         return into(found, out) if skips_nan else functions.finished(found, found, (), keepdims=False, out=out)
