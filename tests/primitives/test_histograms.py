@@ -51,6 +51,18 @@ def test_weights_and_density(device):
     np.testing.assert_allclose(found.copy_to_host(), np.histogram(x, 50, density=True)[0], rtol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.uint64])
+def test_sums_of_weights_wrap_around(device, dtype):
+    """Of integers, as NumPy's do. Those of 64 bits stay within float64's 53 here."""
+    weights = np.full(3000, np.iinfo(dtype).max if np.dtype(dtype).itemsize < 8 else 2**30, dtype)
+    x = np.arange(weights.size) % 3
+    expected = np.array([weights[x == n].sum(dtype=dtype) for n in range(3)])
+    for bins in (3, [0, 1, 2, 3]):
+        found, _ = primitives.histogram(cuda.to_device(x), bins, weights=cuda.to_device(weights))
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found.copy_to_host(), expected)
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64])
 def test_bincount(device, dtype):
     generator = np.random.default_rng(4)

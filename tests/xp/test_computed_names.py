@@ -166,6 +166,9 @@ def test_without_nan(device):
     same(lambda x: [np.nanargmax(x, axis=1), np.nanargmin(x, axis=1, keepdims=True), np.nanargmax(x)], rest)
     with pytest.raises(ShapeError, match="NaN"):
         np.nanargmax(cuda.to_device(HOLES), axis=1)
+    parts = [complex(1, 1), complex(np.nan, 1), complex(1, np.nan), complex(-np.inf, 2), complex(2, -3)]
+    pairs = np.array([(a, b, 1j) for a in parts for b in parts])
+    same(lambda x: [np.nanargmax(x, axis=1), np.nanargmin(x, axis=1), np.nanmax(x, axis=1)], pairs)
 
 
 @pytest.mark.one_device

@@ -74,6 +74,8 @@ def histogram(
             widths = to_device(np.diff(edges.copy_to_host()).astype(np.float64), context=x.context)
             found = found / widths / float(found.copy_to_host().sum())
         elif weights is not None and found.dtype != weights.dtype and weights.dtype.kind in "iuf":
+            if weights.dtype.kind in "iu" and weights.dtype.itemsize < 8:
+                found = found.astype(np.int64)  # from which sums wrap around, as NumPy's; of floats C does not say
             found = found.astype(weights.dtype)
         return found, edges
 

@@ -18,7 +18,7 @@ def _place(name: str, beyond: float) -> Any:
     def function(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
         """The place of an extreme. The host waits for whether there is a row of NaN only, which is an error."""
         x = array_of(a)
-        if x.dtype.kind == "f":
+        if x.dtype.kind in "fc":
             nan = apply(np.isnan, x)
             rows = functions.reduce(np.logical_and, nan, axis)
             if rows.size and bool(functions.reduce(np.logical_or, rows, None)):
