@@ -9,7 +9,6 @@ import numpy as np
 
 from portagpu.errors import DTypeError, NumberRangeError, OutOfBoundsError, ShapeError
 from portagpu.expressions import items as items  # which registers subscripts
-from portagpu.expressions.apply import apply, apply_into
 from portagpu.expressions.reductions.functions import reduce
 from portagpu.expressions.writing import assign, is_number
 from portagpu.primitives.bins.histograms import bincount
@@ -270,22 +269,6 @@ def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **named
 
 
 register("clip", _clip, _words("a_min a_max min max out"))
-
-
-def _round(a: DeviceNDArray, decimals: int = 0, out: Any = None) -> Any:
-    decimals = manipulation.whole_number(decimals, "decimals")
-    if a.dtype.kind in "iub" and decimals >= 0:
-        return into(a.copy("K") if a.dtype.kind != "b" else a.astype(np.float16), out)
-    if not decimals:
-        return apply(np.rint, a) if out is None else apply_into(out, np.rint, a)
-    factor = a.dtype.type(10.0 ** abs(decimals))
-    scale, back = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
-    found = apply(back, apply(np.rint, apply(scale, a, factor)), factor)
-    return into(found.astype(a.dtype, copy=False), out)
-
-
-register("round", _round, _words("decimals out"))
-register("around", _round, _words("decimals out"))
 
 
 def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:

@@ -22,6 +22,7 @@ from portagpu.xp.protocols import fft as fft  # these register NumPy's other fun
 from portagpu.xp.protocols import linalg as linalg
 from portagpu.xp.protocols import names as names
 from portagpu.xp.protocols import reductions as reductions
+from portagpu.xp.protocols import rounding as rounding
 from portagpu.xp.protocols import sorting as sorting
 from portagpu.xp.protocols import variances as variances
 

@@ -1,0 +1,54 @@
+"""`numpy.round` of device arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from portagpu.expressions.apply import apply, apply_into
+from portagpu.expressions.writing import chosen
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.numpy_dispatch import register
+from portagpu.xp import creation, manipulation
+from portagpu.xp.conversion import into
+
+
+def _round(a: DeviceNDArray, decimals: int = 0, out: Any = None) -> Any:
+    """Of floats as NumPy computes it, scaled; of integers the exact result."""
+    decimals = manipulation.whole_number(decimals, "decimals")
+    if a.dtype.kind in "iub" and decimals >= 0:
+        return into(a.copy("K") if a.dtype.kind != "b" else a.astype(np.float16), out)
+    if a.dtype.kind in "iu":
+        return into(_to_multiples(a, 10**-decimals), out)
+    if not decimals:
+        return apply(np.rint, a) if out is None else apply_into(out, np.rint, a)
+    factor = a.dtype.type(10.0 ** abs(decimals))
+    scale, back = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
+    found = apply(back, apply(np.rint, apply(scale, a, factor)), factor)
+    return into(found.astype(a.dtype, copy=False), out)
+
+
+def _to_multiples(a: DeviceNDArray, step: int) -> Any:
+    """The multiples of a step that are nearest to integers, of two the even one; beyond the dtype they wrap around."""
+    limits, zero = np.iinfo(a.dtype), a.dtype.type(0)
+    half = step // 2
+    if half >= limits.max:  # 0 is the even of the two multiples beside the least integer
+        return creation.zeros_like(a)
+    if step > limits.max:
+        one = np.array(step % 2**limits.bits, f"u{a.dtype.itemsize}").view(a.dtype)[()]
+        found = chosen(apply(np.greater, a, half), one, zero)
+        return found if limits.min == 0 else chosen(apply(np.less, a, -half), -one, found)
+    number = a.dtype.type(step)
+    quotient: Any = apply(np.floor_divide, a, number)
+    below: Any = apply(np.multiply, quotient, number)
+    rest: Any = apply(np.subtract, a, below)
+    to_next = apply(np.subtract, number, rest)
+    is_odd = apply(np.not_equal, apply(np.remainder, quotient, a.dtype.type(2)), zero)
+    ties_up = apply(np.logical_and, apply(np.equal, rest, to_next), is_odd)
+    rises = apply(np.logical_or, apply(np.greater, rest, to_next), ties_up)
+    return apply(np.add, below, chosen(rises, number, zero))
+
+
+for _name in ("round", "around"):
+    register(_name, _round, frozenset({"decimals", "out"}))
