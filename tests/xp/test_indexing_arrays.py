@@ -125,6 +125,23 @@ def test_an_ellipsis_makes_a_view(device):
     assert one.shape == () and one.allocation_key == d.allocation_key
 
 
+@pytest.mark.one_device
+def test_keys_make_views_or_copies_as_numpys(device):
+    one = np.array(1)
+    items = [2, np.int64(2), one, cuda.to_device(one), np.array(1, np.uint8), slice(1, 3), None, ..., True, [1], AT]
+    keys = [*items, *((a, b) for a in items for b in items if not (a is ... and b is ...)), (one, one, one), ()]
+    for key in keys:
+        there, host = cuda.to_device(X), X.copy()
+        on_host = (
+            tuple(k.copy_to_host() if isinstance(k, type(there)) else k for k in key) if type(key) is tuple else key
+        )
+        on_host = on_host.copy_to_host() if isinstance(on_host, type(there)) else on_host
+        found, expected = there[key], host[on_host]
+        if isinstance(expected, np.ndarray):
+            found[...], expected[...] = -1, -1
+        np.testing.assert_array_equal(there.copy_to_host(), host, str(key))
+
+
 def test_assignments_are_computed_in_place(device):
     y, d = np.arange(3000.0), cuda.to_device(np.arange(3000.0))
     for target, source in ((np.s_[1:], np.s_[:-1]), (np.s_[:-1], np.s_[1:]), (np.s_[::-1], np.s_[:])):

@@ -43,6 +43,14 @@ def gathers(key: Any) -> bool:
     return False
 
 
+def _has_array(key: Any) -> bool:
+    """Whether a subscript that gathers nothing has an array without axes: it gives a copy, as NumPy's do."""
+    for item in key if isinstance(key, tuple) else (key,):
+        if type(item) not in _PLAIN and not isinstance(item, np.generic) and getattr(item, "ndim", None) == 0:
+            return True
+    return False
+
+
 def _is_elsewhere(value: Any) -> bool:
     """Whether a value, none of `_VALUES`, is an array of another library's in memory of a device."""
     if isinstance(value, np.ndarray | ArrayItems):
@@ -87,7 +95,7 @@ class ArrayItems(ArrayBase):
     def getitem(self, item: Any, stream: Stream | int = 0) -> Any:
         """``self[item]``: a view, or one element, copied to the host in a stream and waited for.
 
-        With an ellipsis always a view; arrays in ``item`` give a new array.
+        With an ellipsis always a view; arrays in ``item`` give a new array, also those without axes.
         """
         if gathers(item):
             return numpy_dispatch.call("getitem", self, item)
@@ -98,7 +106,7 @@ class ArrayItems(ArrayBase):
                 self._stream(stream).synchronize()
             note_element(self.context)
             return host[()]
-        return found
+        return found.copy("K") if _has_array(item) else found
 
     def setitem(self, key: Any, value: Any, stream: Stream | int = 0) -> None:
         """``self[key] = value``; with a stream other than 0, synchronise it before changing a host array ``value``."""
