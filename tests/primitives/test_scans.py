@@ -137,6 +137,17 @@ def test_numpys_accumulations(device):
 
 
 @pytest.mark.one_device
+@pytest.mark.parametrize("shape", [(3, 4, 5), (2, 70), (70, 3), (1, 3)])
+def test_functions_without_identity_along_each_axis(device, shape):
+    host = np.random.default_rng(0).integers(1, 9, shape).astype(np.float32)
+    x = cuda.to_device(host)
+    for function in (np.subtract, np.fmin, np.hypot, np.copysign):
+        for axis in range(len(shape)):
+            expected, found = function.accumulate(host, axis=axis), function.accumulate(x, axis=axis)
+            np.testing.assert_allclose(found.copy_to_host(), expected, rtol=1e-5)
+
+
+@pytest.mark.one_device
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.complex64])
 def test_sums_keep_signs_of_zeros(device, dtype):
     """Sums of -0.0 are -0.0 until the first 0.0, in any number of parts."""

@@ -215,8 +215,14 @@ class _Text:
         self.add(f"values = local.array({plan.strip}, {self.held})")
         self.add(f"begun_here = local.array({plan.strip}, as_int32)" if self.segments else "")
         with self.block("for c in range(width):"):
-            self.begin("place + c")
+            if self.operator.identity is None:
+                self.add(f"value = {self.held}(x.ravel()[base + c])")
+                self.add(f"out.ravel()[target + c] = {self.stored('value')}")
+            else:
+                self.begin("place + c")
             self.add("values[c] = value", "begun_here[c] = begun" if self.segments else "")
+        if self.operator.identity is None:
+            self.add(f"begin = {self.number(1)}")
         with self.block("for i in range(begin, end):"), self.block("for c in range(width):"):
             self.add("value = values[c]")
             self.element("base + i * inner + c", "i")
