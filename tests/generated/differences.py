@@ -97,7 +97,7 @@ LANGUAGE: tuple[LanguageDifference, ...] = (
         reason="kernels raise no exceptions",
     ),
     LanguageDifference(
-        what="`math.isqrt`, `comb`, `perm`, `factorial` outside of their domain, or of a result beyond 64 bits",
+        what="`math.isqrt`, `gcd`, `lcm`, `comb`, `perm`, `factorial` out of their domain, or beyond 64 bits",
         kernels="0; the lower 64 bits",
         numpy="ValueError; integers of any size",
         reason="kernels raise no exceptions; integers have 64 bits",

@@ -132,7 +132,7 @@ def in_int64(x: Array) -> Array:
 
 def whole(*names: str) -> str:
     """int64, or uint64 for operands that need it."""
-    return "uint64" if names[0] == "uint64" else "int64"
+    return "uint64" if "uint64" in names else "int64"
 
 
 def _to_integer(function: Any, reference: Any) -> Case:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from accuracy import within
-from cases import Case, always, each, same
+from cases import Case, always, each, met, same
 from numbers_cases import _absolute, _hypot, absolute
 from operands import Array
 from operators import arithmetic, promoted
@@ -33,7 +33,7 @@ def _wrapped(function: Callable[..., int], limit: int = 2**64) -> Callable[..., 
 
     def reference(*arrays: Array) -> Array:
         numbers = [one(*map(int, v)) for v in zip(*(a.tolist() for a in arrays), strict=True)]
-        kind = whole(arrays[0].dtype.name)
+        kind = whole(*(a.dtype.name for a in arrays))
         return np.array(numbers, np.uint64).astype(kind)
 
     return reference
@@ -60,6 +60,8 @@ def _few(function: Any, limit: int, *, two: bool) -> Any:
 
 def _of_whole_numbers() -> list[Case]:
     found = [Case(function=math.isqrt, reference=_wrapped(math.isqrt), operands=each(_INTEGERS), result=whole)]
+    for divisor in (math.gcd, math.lcm):
+        found.append(Case(function=divisor, reference=_wrapped(divisor), operands=met(_INTEGERS), result=whole))
     for function, limit, two in ((math.factorial, 20, False), (math.perm, 15, True), (math.comb, 66, True)):
         found.append(
             Case(

@@ -16,8 +16,16 @@ _clz: Any = INTRINSICS["clz"]
 
 
 @LibraryFunction
+def magnitude(x: Any) -> Any:
+    """Absolute value as a uint64, which holds that of every integer."""
+    if x.dtype.kind == "u":
+        return np.uint64(x)
+    return np.uint64(abs(np.int64(x)))
+
+
+@LibraryFunction
 def gcd(x: Any, y: Any) -> Any:
-    """`math.gcd`."""
+    """`numpy.gcd`, and `math.gcd` of magnitudes."""
     if x.dtype.kind == "u":
         a = x
         b = y
@@ -33,7 +41,7 @@ def gcd(x: Any, y: Any) -> Any:
 
 @LibraryFunction
 def lcm(x: Any, y: Any) -> Any:
-    """`math.lcm`."""
+    """`numpy.lcm`, and `math.lcm` of magnitudes."""
     divisor = gcd(x, y)
     return divisor if divisor == 0 else abs(x // divisor) * abs(y)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
-from portagpu.dtypes import BOOL, UINT8
+from portagpu.dtypes import BOOL, UINT8, UINT64
 from portagpu.frontend.core.convert import as_number, convert, describe, number_type
 from portagpu.frontend.core.registry import Call, call_library, handles
 from portagpu.frontend.core.state import FunctionState
@@ -18,20 +19,38 @@ from portagpu.frontend.library.integer_functions import (
     gcd,
     integer_root,
     lcm,
+    magnitude,
     permutations,
 )
 from portagpu.frontend.library.operands import as_integers, integer_result, scalar
 from portagpu.ir.types import PYINT, Scalar
 
 
-@handles(math.gcd, np.gcd, math.lcm, np.lcm)
-def _divisor(ctx: FunctionState, site: Call) -> Value:
+@handles(np.gcd, np.lcm)
+def _ufunc_divisor(ctx: FunctionState, site: Call) -> Value:
     name: str = site.target.__name__
+    return _divisor(ctx, site, name, _two_or_more(ctx, site, name))
+
+
+@handles(math.gcd, math.lcm)
+def _python_divisor(ctx: FunctionState, site: Call) -> Value:
+    name: str = site.target.__name__
+    values = _whole(ctx, f"math.{name}", *_two_or_more(ctx, site, name))
+    unsigned = any((kind := number_type(ctx, v)) is not None and kind.dtype is UINT64 for v in values)
+    result = _divisor(ctx, site, name, [call_library(ctx, magnitude, site, v) for v in values])
+    return result if unsigned else convert(ctx, result, PYINT, explicit=True)
+
+
+def _two_or_more(ctx: FunctionState, site: Call, name: str) -> Sequence[Value]:
     if site.keywords or len(site.args) < 2:
         ctx.fail(f"{name} takes integers, at least two")
+    return site.args
+
+
+def _divisor(ctx: FunctionState, site: Call, name: str, values: Sequence[Value]) -> Value:
     function = gcd if name == "gcd" else lcm
-    result: Value = site.args[0]
-    for value in site.args[1:]:
+    result = values[0]
+    for value in values[1:]:
         result = call_library(ctx, function, site, *as_integers(ctx, name, result, value))
     return result
 

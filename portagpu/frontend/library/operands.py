@@ -42,6 +42,11 @@ def as_integers(ctx: FunctionState, name: str, *values: Value) -> list[Expr]:
         if not isinstance(kind, Scalar) or kind.dtype.is_inexact:
             ctx.fail(f"{name} needs integers, not {describe(ctx, value)}")
     met = common_type(ctx, values[0], values[-1])
+    if met.dtype.is_inexact:
+        ctx.fail(
+            f"{name} of {' and '.join(describe(ctx, v) for v in values)}: no integer type holds both",
+            hint="convert one, e.g. np.uint64(x)",
+        )
     if met.dtype is BOOL:
         met = PYINT
     return [convert(ctx, value, met) for value in values]
