@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from portagpu.dtypes import integer_range
 from portagpu.errors import UnsupportedSyntaxError
 from portagpu.frontend.core.conditions import branch_condition, negate
 from portagpu.frontend.core.convert import common_type, constant, convert
@@ -224,12 +225,16 @@ def _own_counter(ctx: FunctionState, node: ast.For) -> str | None:
 
 
 def _counter_type(ctx: FunctionState, iterable: RangeValue) -> Scalar:
+    """The common type of the bounds; a Python integer where it is narrow, or where a constant does not fit it."""
     values = (iterable.start, iterable.stop, iterable.step)
     if all(is_narrow(ctx, v) and not (isinstance(v, Const) and abs(v.value) >= 2**30) for v in values):
         return PYINT_NARROW
     kind = common_type(ctx, common_value(ctx, iterable.start, iterable.stop), iterable.step)
     assert isinstance(kind, Scalar)
-    return kind if kind.dtype.is_integer and kind.dtype.size >= 4 else PYINT
+    if not kind.dtype.is_integer or kind.dtype.size < 4:
+        return PYINT
+    low, high = integer_range(kind.dtype)
+    return kind if all(low <= v.value <= high for v in values if isinstance(v, Const)) else PYINT
 
 
 def common_value(ctx: FunctionState, a: Value, b: Value) -> Value:

@@ -88,6 +88,28 @@ def test_counter_lives_on(device):
     assert run(kernel).tolist() == [99 if i % 4 == 0 else i % 4 - 1 for i in range(64)]
 
 
+_OWN_BOUNDS = ("n - 1, -1, -1", "n - 1, 0, -2", "-2, n", "-1, n, 3", "n, n - 1, -1", "n, 2**40, 2**38", "-7, -2, n")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_ranges_whose_constants_do_not_fit_the_dtype_of_the_other_bounds(device, dtype):
+    """Such as unsigned bounds with a negative step: the counter is a Python integer, which may become negative."""
+    loops = [
+        f"    for i in range({bounds}):\n        out[{k}, 0] += 1\n        out[{k}, 1] = i\n"
+        for k, bounds in enumerate(_OWN_BOUNDS)
+    ]
+    scope = {}
+    exec("def scalar(n, out):\n" + "".join(loops), scope)
+    exec("def element(x, out):\n    n = x[0]\n" + "".join(loops), scope)
+    expected = np.zeros((len(_OWN_BOUNDS), 2), np.int64)
+    scope["scalar"](5, expected)
+    bound = np.array([5], dtype)
+    for name, argument in (("scalar", bound[0]), ("element", bound)):
+        out = np.zeros_like(expected)
+        cuda.jit(scope[name])[1, 1](argument, out)
+        np.testing.assert_array_equal(out, expected, name)
+
+
 def test_variables_change_type(device):
     def kernel(out):
         i = cuda.grid(1)
