@@ -209,11 +209,20 @@ def constant(ctx: FunctionState, value: Any, kind: Element, *, wrap: bool = Fals
             ctx.fail(
                 f"the integer {number_int} does not fit into {dtype} ({low} to {high})",
                 kind=KernelValueError,
-                hint="a Python integer adopts the other operand's type; widen that one, e.g. np.int64(x), "
-                f"or write np.{dtype}({number_int}) to wrap",
+                hint=f"a Python integer adopts the other operand's type; {_holding(number_int)}"
+                f"write np.{dtype}({number_int}) to wrap",
             )
         number_int = (number_int - low) % (high - low + 1) + low
     return Constant(number_int, kind, span=ctx.span)
+
+
+def _holding(number: int) -> str:
+    """Advice to convert the other operand to a type that holds the number, if there is one."""
+    for dtype in (INT64, UINT64):
+        low, high = dtypes.integer_range(dtype)
+        if low <= number <= high:
+            return f"widen that one, e.g. np.{dtype}(x), or "
+    return "no integer of 64 bits holds this one: use floats, or "
 
 
 def _refuse_complex(ctx: FunctionState, value: object, to: DType) -> NoReturn:

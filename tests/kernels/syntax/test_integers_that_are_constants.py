@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.errors import KernelTypeError
+from portagpu.errors import KernelTypeError, KernelValueError
 
 _DTYPES = "int8 uint8 int16 uint16 int32 uint32 int64 uint64".split()
 _OPERATORS = "+ - * // % & | ^ << >> < <= > >= == !=".split()
@@ -87,3 +88,18 @@ def test_comparisons_are_exact(device, first):
     for n, op in enumerate(comparisons):
         expected = [eval(f"{int(a)} {op} {int(b)}") for a, b in zip(x, y, strict=True)]
         np.testing.assert_array_equal(found[:, n], expected, op)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("number", [-(2**63), -1, 300, 2**31, 2**63 - 1, 2**63, 2**64 - 1])
+@pytest.mark.parametrize("dtype", _DTYPES)
+def test_the_hint_for_a_constant_that_does_not_fit_names_a_dtype_that_holds_it(device, dtype, number):
+    if np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
+        return
+    x = np.zeros(1, dtype)
+    with pytest.raises(KernelValueError) as caught:
+        _kernel([f"r[0] = x[0] + {number}"], 0, 0)[1, 1](x, x, np.zeros(1, np.int64))
+    wide = re.search(r"e\.g\. np\.(\w+)\(x\)", str(caught.value)).group(1)
+    found = np.zeros(1, wide)
+    _kernel([f"r[0] = np.{wide}(x[0]) + {number}"], 0, 0)[1, 1](x, x, found)
+    assert found[0] == number
