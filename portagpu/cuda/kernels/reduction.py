@@ -61,6 +61,8 @@ class Reduce(Pickled):
     ) -> Any:
         """Reduce a 1-D host or device array, or its first ``size`` elements, and ``init`` to one value.
 
+        ``init`` is one of the values, as in CUDA-Python: give 1 for products, an element for maxima and minima.
+
         The value is returned; or, with a device array ``res``, it becomes the first element of that, nothing is
         copied to the host and None is returned. Raises `ArgumentTypeError` for other than 1-D arrays.
         """
