@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 _INT = np.dtype(np.int64)
-_NUMBERS = (bool, int, float, complex)
+_NUMBERS = (bool, int, float, complex, np.generic)
 _FAR = 2**62  # beyond all diagonals
 _MOST_INT = 2**63 - 1
 
@@ -220,10 +220,10 @@ def filled_with(
     Floats become integers whatever they are, with NumPy's warning. Raises `ShapeError`, `DTypeError`,
     `NumberRangeError`.
     """
-    if isinstance(value, DeviceNDArray) or not isinstance(value, (*_NUMBERS, np.generic)):
+    if not isinstance(value, _NUMBERS):
         array = value if isinstance(value, DeviceNDArray) else host_array(value)
         return broadcast(array, shape, dtype, context, strides)
-    if isinstance(value, int | float) and dtype.kind in "biu":
+    if dtype.kind in "biu" and isinstance(value, (int, float)):
         try:
             value = np.full((), value, dtype)[()]
         except OverflowError as error:
