@@ -68,7 +68,8 @@ def test_elements(device):
     same(np.angle, COMPLEX)
     same(np.angle, COMPLEX, deg=True)
     same(np.sinc, REAL)
-    same(np.sinc, np.zeros(3))
+    for dtype in (np.float16, np.float32, np.float64, np.complex64, np.int8):
+        same(np.sinc, np.array([0, 1, 2]).astype(dtype))
     alike(np.fix(cuda.to_device(REAL)), np.trunc(REAL))  # NumPy 2.5 warns of np.fix
     for k in range(-1, 4):
         same(np.rot90, REAL, k)
@@ -108,6 +109,10 @@ def test_quantiles(device):
 def test_averages_and_covariances(device):
     weights = np.abs(REAL)
     same(np.average, REAL)
+    for dtype in (np.int8, np.uint8, np.int16, np.uint32, np.int64):  # whose products are not those of the dtype
+        most = np.full((2, 3), np.iinfo(dtype).max, dtype)
+        same(lambda x, w: np.average(x, axis=1, weights=w), most, most - np.arange(3, dtype=dtype))
+        same(lambda x, w: np.average(x, axis=1, weights=w[0]), most, most)
     found, total = np.average(cuda.to_device(REAL), axis=0, weights=cuda.to_device(weights), returned=True)
     wanted, sums = np.average(REAL, axis=0, weights=weights, returned=True)
     np.testing.assert_allclose(found.copy_to_host(), wanted)

@@ -49,7 +49,7 @@ def _sinc(x: DeviceNDArray) -> DeviceNDArray:
     """``sin(pi x) / (pi x)``, and 1 at 0."""
     kind = x.dtype if x.dtype.kind in "fc" else np.result_type(x.dtype, creation.default_float(x.context))
     y = apply(np.multiply, math.pi, x.astype(kind, copy=False))
-    y = chosen(apply(np.equal, y, 0), kind.type(1e-20), y)
+    y = chosen(apply(np.equal, y, 0), np.finfo(kind).eps, y)  # whose quotient is 1
     return apply(np.divide, apply(np.sin, y), y)
 
 

@@ -31,7 +31,8 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
         total = statistics.sum(w, axis=axis, dtype=kind, keepdims=keepdims)
         if (apply(np.equal, total, 0)).any():
             raise ZeroWeightsError("the sum of the weights is 0", hint="np.sum(x * weights) is without a quotient")
-        sums = statistics.sum(apply(np.multiply, x, w), axis=axis, dtype=kind, keepdims=keepdims)
+        products = apply(np.multiply, x.astype(kind, copy=False), w.astype(kind, copy=False))  # integers would wrap
+        sums = statistics.sum(products, axis=axis, dtype=kind, keepdims=keepdims)
         found = apply(np.divide, sums, total)
     return (found, total) if returned else found
 
