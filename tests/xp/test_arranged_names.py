@@ -7,7 +7,7 @@ import pytest
 from against_numpy import changed, same
 
 from portagpu import cuda
-from portagpu.errors import ArgumentTypeError, ArgumentValueError, OutOfBoundsError, ShapeError
+from portagpu.errors import ArgumentTypeError, ArgumentValueError, DTypeError, OutOfBoundsError, ShapeError
 
 _RNG = np.random.default_rng(11)
 WHOLE = np.arange(24, dtype=np.float64).reshape(4, 6)
@@ -68,6 +68,12 @@ def test_written_elements(device):
     changed(lambda x, r: np.place(x, x > 3, r[:5]), WHOLE, ROW)
     changed(lambda x, r: np.putmask(x, x > 3, r[:5]), WHOLE, ROW)
     changed(lambda x: np.putmask(x, x > 3, -1), WHOLE)
+    for function in (np.putmask, np.place):
+        for kind, values in ((np.int8, np.int16), (np.uint8, np.int8), (np.int32, np.float32), (bool, np.uint8)):
+            x, wide = cuda.to_device(np.arange(3).astype(kind)), np.arange(3).astype(values)
+            for given in (wide, cuda.to_device(wide)):
+                with pytest.raises(DTypeError, match="may not fit"):
+                    function(x, np.ones(3, bool), given)
     changed(lambda x: np.put(x, [0, 25], -1, mode="wrap"), WHOLE)
 
 

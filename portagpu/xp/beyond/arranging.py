@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, OutOfBoundsError, ShapeError, SubscriptTypeError
+from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, ShapeError, SubscriptTypeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.writing import as_source
 from portagpu.primitives.gathers.gathering import Subscripts, gather, normal_axis
@@ -174,10 +174,18 @@ def _mask_beside(x: DeviceNDArray, mask: Any) -> DeviceNDArray:
     return there.astype(bool, copy=False).reshape(x.shape)
 
 
+def _safe_source(values: Any, x: DeviceNDArray) -> DeviceNDArray:
+    """Values in an array's dtype. Raises `DTypeError` for arrays that it does not hold, as NumPy's two functions do."""
+    kind = None if isinstance(values, np.generic) else getattr(values, "dtype", None)
+    if isinstance(kind, np.dtype) and not np.can_cast(kind, x.dtype):
+        raise DTypeError(f"values of {kind} may not fit {x.dtype}", hint=f"values.astype(np.{x.dtype})")
+    return as_source(values, x.dtype, x.context)
+
+
 def _place(arr: DeviceNDArray, mask: Any, vals: Any) -> None:
     """Write the values, one after the other and again from the first, to the elements where the mask is true."""
     where = flatnonzero(_mask_beside(arr, mask))
-    source = as_source(vals, arr.dtype, arr.context).ravel()
+    source = _safe_source(vals, arr).ravel()
     if not where.size:
         return
     if not source.size:
@@ -188,7 +196,7 @@ def _place(arr: DeviceNDArray, mask: Any, vals: Any) -> None:
 def _putmask(a: DeviceNDArray, mask: Any, values: Any) -> None:
     """Write ``values[n]``, counted again from the first, to each element n where the mask is true."""
     where = _mask_beside(a, mask)
-    source = as_source(values, a.dtype, a.context)
+    source = _safe_source(values, a)
     if source.size not in (0, 1) and source.shape != a.shape:
         source = _resize(source, a.shape)
     if source.size:
