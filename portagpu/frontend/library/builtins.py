@@ -53,6 +53,8 @@ def _range(ctx: FunctionState, site: Call) -> Value:
     if site.keywords or not 1 <= len(site.args) <= 3:
         ctx.fail("range takes one to three arguments: range(stop), range(start, stop) or range(start, stop, step)")
     bounds = tuple(_bound(ctx, value) for value in site.args)
+    if not (len(bounds) > 1 and isinstance(bounds[0], Const) and isinstance(bounds[0].value, np.integer)):
+        bounds = tuple(_python_integer(ctx, value) for value in bounds)  # else it says in which dtype to count
     values = constants(bounds)
     if values is not None and all(type(v) is int for v in values):
         if len(values) == 3 and values[2] == 0:
@@ -81,10 +83,20 @@ def _bound(ctx: FunctionState, value: Value) -> Value:
     return convert(ctx, value, PYINT, explicit=True)
 
 
+def _python_integer(ctx: FunctionState, value: Value) -> Value:
+    """An integer as one of Python's, whose sums and products do not wrap around where those of its dtype do."""
+    kind = number_type(ctx, value)
+    if not isinstance(kind, Scalar) or kind.weak:
+        return value
+    if isinstance(value, Const):
+        return Const(int(value.value))
+    return convert(ctx, value, PYINT_NARROW if np.can_cast(kind.dtype.numpy, np.int32) else PYINT, explicit=True)
+
+
 @handles(enumerate, foldable=False)
 def _enumerate(ctx: FunctionState, site: Call) -> Value:
     iterable, start = site.bind(ctx, "enumerate", "iterable", start=Const(0))
-    return EnumerateValue(iterable, start)
+    return EnumerateValue(iterable, _python_integer(ctx, start))
 
 
 @handles(zip, foldable=False)
@@ -107,7 +119,7 @@ def _ndindex(ctx: FunctionState, site: Call) -> Value:
         ctx.fail("np.ndindex takes no keywords", hint="call it as np.ndindex(a.shape) or np.ndindex(n, m)")
     if len(extents) == 1 and number_type(ctx, extents[0]) is None:
         extents = tuple_items(ctx, extents[0])
-    return PlacesValue(extents)
+    return PlacesValue(tuple(_python_integer(ctx, extent) for extent in extents))
 
 
 @handles(np.ndenumerate, foldable=False)

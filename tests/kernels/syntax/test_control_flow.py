@@ -88,6 +88,61 @@ def test_counter_lives_on(device):
     assert run(kernel).tolist() == [99 if i % 4 == 0 else i % 4 - 1 for i in range(64)]
 
 
+_OF_COUNTERS = (
+    "i * i",
+    "i << 20",
+    "i - 70000",
+    "abs(i - 70000) * 50000",
+    "i - 1 >= 0",
+    "-i",
+    "~i",
+    "i // -3",
+    "-i % 7",
+)
+_LOOPS = (
+    "for i in range(a, b)",
+    "for i in range(b - 1, a - 1, -1)",
+    "for i in range(b, 0, -7)",
+    "for i in range(a, b, s)",
+    "for _, i in enumerate(range(a, b))",
+    "for i, _ in zip(range(a, b, s), range(20))",
+    "for _, i in zip(range(20), range(b, a))",  # of no numbers
+    "for i, _ in enumerate(range(5), b)",
+    "for _, i in np.ndindex(s, b)",
+)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_counters_are_python_integers_whatever_the_bounds_are(device, dtype):
+    """Their products do not wrap around at 32 bits, and those of unsigned bounds become negative."""
+    lines = [
+        f"    {loop}:\n        " + "; ".join(f"out[{k}, {j}] += {e}" for j, e in enumerate(_OF_COUNTERS)) + "\n"
+        for k, loop in enumerate(_LOOPS)
+    ]
+    scope = {"np": np}
+    exec("def scalars(a, b, s, out):\n" + "".join(lines), scope)
+    exec("def elements(x, out):\n    a, b, s = x[0], x[1], x[2]\n" + "".join(lines), scope)
+    end = min(60_000, np.iinfo(dtype).max)
+    bounds = np.array([end - 20, end, 3], dtype)
+    expected = np.zeros((len(_LOOPS), len(_OF_COUNTERS)), np.int64)
+    scope["scalars"](*map(int, bounds), expected)
+    for name, arguments in (("scalars", tuple(bounds)), ("elements", (bounds,))):
+        out = np.zeros_like(expected)
+        cuda.jit(scope[name])[1, 1](*arguments, out)
+        np.testing.assert_array_equal(out, expected, name)
+
+
+def test_a_range_that_begins_with_a_constant_of_numpys_counts_in_its_dtype(device):
+    @cuda.jit
+    def kernel(n, out):
+        for i in range(np.int32(0), n):
+            out[0] = i * i
+
+    out = np.zeros(1, np.int64)
+    kernel[1, 1](np.int32(50_000), out)
+    assert out[0] == 49_999**2 - 2**32
+
+
 _OWN_BOUNDS = ("n - 1, -1, -1", "n - 1, 0, -2", "-2, n", "-1, n, 3", "n, n - 1, -1", "n, 2**40, 2**38", "-7, -2, n")
 
 
