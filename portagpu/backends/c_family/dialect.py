@@ -56,7 +56,7 @@ class KernelText:
 class HelperMaker(Protocol):
     """Makes the collection of a program's helpers; ``functions``: C names of its functions."""
 
-    def __call__(self, caps: Capabilities, functions: dict[str, str], *, has_barriers: bool) -> HelperSet:
+    def __call__(self, caps: Capabilities, functions: dict[str, str], *, has_barriers: bool, fuses: bool) -> HelperSet:
         """A new collection."""
 
 

@@ -58,7 +58,7 @@ def generate(
     static_shared = sum(map(shared_size, program.shared))
     _check_shared(program, static_shared, caps)
     functions = distinct(f.name for f in (*program.functions, program.kernel))
-    helpers = dialect.helpers(caps, functions, has_barriers=_has_barrier(program))
+    helpers = dialect.helpers(caps, functions, has_barriers=_has_barrier(program), fuses=program.fma)
     printer = FunctionPrinter(program, dialect, helpers, frozenset(functions.values()))
     lines: list[Line] = []
     for function in program.functions:

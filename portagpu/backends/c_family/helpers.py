@@ -33,6 +33,7 @@ class HelperView:
     is_signed: bool
     is_float: bool
     contract: str  # pragma at the start of a function of floats, or empty
+    fuses: bool  # whether products and sums may be rounded once
     local: str  # qualifier of shared memory with a blank behind it, or empty
     barrier: str  # statement: a barrier of the block for all memory
     local_barrier: str  # the same for shared memory alone
@@ -63,11 +64,18 @@ class HelperSet(ABC):
     """Collects the helpers, extensions and device functions that printed code refers to."""
 
     def __init__(
-        self, language: Language, caps: Capabilities, function_names: dict[str, str], *, has_barriers: bool = False
+        self,
+        language: Language,
+        caps: Capabilities,
+        function_names: dict[str, str],
+        *,
+        has_barriers: bool = False,
+        fuses: bool = True,
     ) -> None:
         self.language = language
         self.caps = caps
         self.has_barriers = has_barriers
+        self.fuses = fuses
         self.hides_negations = has_barriers and not caps.keeps_negations
         self.hides_cases = has_barriers and not caps.takes_all_cases
         self._function_names = function_names
@@ -121,6 +129,7 @@ class HelperSet(ABC):
                 is_signed=not c_type.startswith("u"),
                 is_float=c_type in ("float", "double", "half"),
                 contract=self.language.no_contraction if self.hides_negations else "",
+                fuses=self.fuses,
                 local=self.language.space(Space.SHARED),
                 barrier=f"{self.barrier()};",
                 local_barrier=f"{self.local_barrier()};",

@@ -30,8 +30,10 @@ _FENCE, _FENCE_OF_CPUS = "mem_fence(CLK_LOCAL_MEM_FENCE)", "write_mem_fence(CLK_
 class OpenCLHelpers(HelperSet):
     """Collects the helpers and extensions of a program in OpenCL C."""
 
-    def __init__(self, caps: Capabilities, functions: dict[str, str], *, has_barriers: bool = False) -> None:
-        super().__init__(OpenCLC(), caps, functions, has_barriers=has_barriers)
+    def __init__(
+        self, caps: Capabilities, functions: dict[str, str], *, has_barriers: bool = False, fuses: bool = True
+    ) -> None:
+        super().__init__(OpenCLC(), caps, functions, has_barriers=has_barriers, fuses=fuses)
 
     def view(self, common: HelperView) -> HelperView:
         """The view with OpenCL C's words."""

@@ -10,9 +10,11 @@ from portagpu.device.capabilities import Capabilities
 class SyclHelpers(HelperSet):
     """Collects the helpers of a program in SYCL C++."""
 
-    def __init__(self, caps: Capabilities, functions: dict[str, str], *, has_barriers: bool = False) -> None:
+    def __init__(
+        self, caps: Capabilities, functions: dict[str, str], *, has_barriers: bool = False, fuses: bool = True
+    ) -> None:
         language = SyclCpp() if caps.free_function_kernels else PlainSyclCpp()
-        super().__init__(language, caps, functions, has_barriers=has_barriers)
+        super().__init__(language, caps, functions, has_barriers=has_barriers, fuses=fuses)
 
     def view(self, common: HelperView) -> HelperView:
         """The view as it is."""

@@ -9,12 +9,18 @@ def pair(h, real, imag):
     return h.language.vector(h.type, (real, imag))
 %>
 <%def name="complex_mul(h)">
-<% ax, ay, bx, by = parts(h, "a", "b") %>\
+<% ax, ay, bx, by, cx, cy, dx, dy = parts(h, "a", "b", "c", "d") %>\
 static inline ${h.type} ${h.name}(${h.type} a, ${h.type} b) {
 % if h.contract:
     ${h.contract}
 % endif
+% if h.fuses:
     return ${pair(h, f"{ax} * {bx} - {ay} * {by}", f"{ax} * {by} + {ay} * {bx}")};
+% else:
+    // Products of vectors: of numbers, a compiler takes 0 * x for 0, also of NaN and infinities (docs/driver-quirks.md)
+    ${h.type} c = ${pair(h, ax, ax)} * b, d = ${pair(h, ay, ay)} * ${pair(h, by, bx)};
+    return ${pair(h, f"{cx} - {dx}", f"{cy} + {dy}")};
+% endif
 }
 </%def>
 <%def name="complex_div(h)">
