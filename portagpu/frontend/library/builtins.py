@@ -54,7 +54,12 @@ def _range(ctx: FunctionState, site: Call) -> Value:
         ctx.fail("range takes one to three arguments: range(stop), range(start, stop) or range(start, stop, step)")
     bounds = tuple(_bound(ctx, value) for value in site.args)
     if not (len(bounds) > 1 and isinstance(bounds[0], Const) and isinstance(bounds[0].value, np.integer)):
-        bounds = tuple(_python_integer(ctx, value) for value in bounds)  # else it says in which dtype to count
+        fits = len(bounds) < 3 or (
+            isinstance(bounds[2], Const) and abs(bounds[2].value) == 1
+        )  # the step after the last
+        bounds = tuple(
+            _python_integer(ctx, value, narrow=fits) for value in bounds
+        )  # else it says in which dtype to count
     values = constants(bounds)
     if values is not None and all(type(v) is int for v in values):
         if len(values) == 3 and values[2] == 0:
@@ -83,14 +88,20 @@ def _bound(ctx: FunctionState, value: Value) -> Value:
     return convert(ctx, value, PYINT, explicit=True)
 
 
-def _python_integer(ctx: FunctionState, value: Value) -> Value:
-    """An integer as one of Python's, whose sums and products do not wrap around where those of its dtype do."""
+def _python_integer(ctx: FunctionState, value: Value, *, narrow: bool = True) -> Value:
+    """An integer as one of Python's, whose sums and products do not wrap around where those of its dtype do.
+
+    Those of 64 bits stay: Python's integers have no more. ``narrow``: 32 bits are enough for those that they hold.
+    """
     kind = number_type(ctx, value)
     if not isinstance(kind, Scalar) or kind.weak:
         return value
     if isinstance(value, Const):
         return Const(int(value.value))
-    return convert(ctx, value, PYINT_NARROW if np.can_cast(kind.dtype.numpy, np.int32) else PYINT, explicit=True)
+    if kind.dtype.size == 8:
+        return value
+    fits = narrow and np.can_cast(kind.dtype.numpy, np.int32)
+    return convert(ctx, value, PYINT_NARROW if fits else PYINT, explicit=True)
 
 
 @handles(enumerate, foldable=False)
