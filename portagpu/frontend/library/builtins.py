@@ -53,13 +53,10 @@ def _range(ctx: FunctionState, site: Call) -> Value:
     if site.keywords or not 1 <= len(site.args) <= 3:
         ctx.fail("range takes one to three arguments: range(stop), range(start, stop) or range(start, stop, step)")
     bounds = tuple(_bound(ctx, value) for value in site.args)
-    if not (len(bounds) > 1 and isinstance(bounds[0], Const) and isinstance(bounds[0].value, np.integer)):
-        fits = len(bounds) < 3 or (
-            isinstance(bounds[2], Const) and abs(bounds[2].value) == 1
-        )  # the step after the last
-        bounds = tuple(
-            _python_integer(ctx, value, narrow=fits) for value in bounds
-        )  # else it says in which dtype to count
+    names_dtype = len(bounds) > 1 and isinstance(bounds[0], Const) and isinstance(bounds[0].value, np.integer)
+    if not names_dtype:
+        by_one = len(bounds) < 3 or (isinstance(bounds[2], Const) and abs(bounds[2].value) == 1)
+        bounds = tuple(_python_integer(ctx, v, narrow=by_one) for v in bounds)  # other steps may lead beyond 32 bits
     values = constants(bounds)
     if values is not None and all(type(v) is int for v in values):
         if len(values) == 3 and values[2] == 0:
