@@ -180,7 +180,7 @@ def test_names_of_known_answers_are_variables(device, name, debug):
 
 
 def _outcome(kernel):
-    """What a kernel leaves, or how it fails, and how often it warns."""
+    """The elements that a kernel leaves, or its error, and the number of its warnings."""
     o = np.zeros(4)
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")

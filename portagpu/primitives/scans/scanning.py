@@ -58,7 +58,7 @@ def exclusive_scan(
     keys: Any = None,
     stream: Stream | int = 0,
 ) -> DeviceNDArray:
-    """What all elements of an axis before each one become. See `inclusive_scan`.
+    """The elements before each one of an axis, joined by a function. See `inclusive_scan`.
 
     The first is the identity; of sums of floats that is -0.0, which leaves the signs of zeros as they are.
     """

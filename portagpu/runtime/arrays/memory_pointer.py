@@ -27,7 +27,7 @@ class MemoryPointer:
 
     @classmethod
     def of(cls, owner: Any) -> MemoryPointer:
-        """That of a device array."""
+        """The pointer to a device array's memory."""
         found = cls.__new__(cls)
         found.owner = owner
         return found
