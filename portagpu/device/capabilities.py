@@ -103,7 +103,7 @@ class Capabilities:
     takes_all_cases: bool = True  # False: before barriers, no compiler may see tests for all values of a number
     takes_known_floats: bool = True  # False: no compiler may see NaN or large arguments of functions of floats
     divides_products: bool = True  # False: products that are divided must be opaque to the compiler
-    optimised_rotations: bool = True  # the driver runs what its optimiser makes of `x << k | x >> 32 - k`
+    runs_optimised: bool = True  # False: the driver's interpreter does not know all that its optimiser writes
     line_directives: bool  # the driver reports the user's lines, and wants them in the text
     declares_all: bool = False  # the driver's header of the whole library takes longer than most programs
     compiles_for_binaries: bool = False  # to hand a program's binary out the driver compiles kernels once more

@@ -18,11 +18,9 @@ _ALL_BUT_SIGNS = frozenset({"nnan", "ninf", "arcp"})
 def options_for(asked: CompilerOptions, caps: Capabilities, source: str) -> tuple[str, ...]:
     """Options for the compiler of a device with these capabilities, for this OpenCL C."""
     options = ["-w"]
-    # that driver's optimiser makes what it cannot run of shifts, and wrong code of some functions that return structs;
-    # without optimisation, what inlining leaves of such structs is unknown to it
-    is_at_risk = ("<<" in source and ">>" in source) or _STRUCTS.search(source) is not None
-    is_at_risk = is_at_risk and not _INLINE_STRUCTS.search(source)
-    if not asked.opt or (is_at_risk and not caps.optimised_rotations):
+    # that driver's optimiser makes wrong code of some functions that return structs, where they are not inlined
+    is_at_risk = _STRUCTS.search(source) is not None and not _INLINE_STRUCTS.search(source)
+    if not asked.opt or (is_at_risk and not caps.runs_optimised):
         options.append(UNOPTIMISED)
     if asked.max_registers is not None and caps.max_registers_option:
         options.append(f"-cl-nv-maxrregcount={asked.max_registers}")

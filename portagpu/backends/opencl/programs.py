@@ -23,6 +23,11 @@ from portagpu.package_stamp import package_stamp
 
 _BUILD_FAILURE = -11
 _KERNEL = re.compile(r"^__kernel void ", re.MULTILINE)
+# names in LLVM bitcode of what Oclgrind's interpreter does not know: all but these (and metadata)
+_UNKNOWN_INTRINSIC = re.compile(
+    rb"llvm\.(?!dbg\.|loop\.|ident|bswap\.|fabs\.|fmuladd\.|lifetime\.|mem(?:cpy|move|set)\.|[su](?:max|min)\.|trap)"
+)
+_WITHOUT_INTRINSICS = (UNOPTIMISED, "-Drestrict=")  # inlined restricted pointers leave llvm.experimental.noalias
 _with_headers: set[str] = set()  # keys of devices whose driver has types in the header that is spared
 _log = logging.getLogger(__name__)
 
@@ -79,6 +84,8 @@ def stamp(device: DeviceRecord, source: str) -> tuple[str, ...]:
         return (package_stamp() or "",)
     if device.capabilities is not None and not device.capabilities.takes_known_floats:
         return (known_floats.REVISION,)
+    if device.capabilities is not None and not device.capabilities.runs_optimised:
+        return (_UNKNOWN_INTRINSIC.pattern.decode(),)
     return (miscompiled.REVISION,) if _is_rewritten(device) else ()
 
 
@@ -125,6 +132,9 @@ def _built(context: cl.Context, device: DeviceRecord, source: str, options: tupl
         if getattr(error, "code", None) != _BUILD_FAILURE:
             raise
         raise _build_error(error, log_of(raw, device), source) from error
+    if caps is not None and not caps.runs_optimised and _UNKNOWN_INTRINSIC.search(_binary(raw)):
+        raw = _cl._Program(context, source)
+        build_quietly(raw, (*options, *_WITHOUT_INTRINSICS))
     return raw
 
 
@@ -185,8 +195,12 @@ def _by_hand(source: str) -> str:
     return _KERNEL.sub("__attribute__((vec_type_hint(float4))) __kernel void ", source)
 
 
+def _binary(program: Any) -> bytes:
+    return bytes(program.get_info(cl.program_info.BINARIES)[0])
+
+
 def _text(program: Any) -> str:
-    return bytes(program.get_info(cl.program_info.BINARIES)[0]).decode("latin1").rstrip("\0")
+    return _binary(program).decode("latin1").rstrip("\0")
 
 
 def _is_rewritten(device: DeviceRecord) -> bool:

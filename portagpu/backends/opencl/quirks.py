@@ -21,7 +21,7 @@ class Hints:
     ``conditional_barriers``: False where a barrier under a branch is compiled wrongly, though a whole block takes it.
     ``compares_ids``: False where work-items run what is for a negative id only.
     ``line_directives``: the driver reports the user's positions. ``simulated``: every operation costs microseconds, so
-    probing is kept small. ``lacks_rotations``: it cannot run what its own optimiser makes of two shifts.
+    probing is kept small. ``runs_optimised``: False where it cannot run all that its own optimiser writes.
     ``may_have_wave_matrices``: try the compiler's functions for matrix units, which no extension says.
     ``thread_registers``: 32-bit registers that a thread can have. ``max_blocks``: work-groups of a launch;
     ``max_blocks_of_axis``: along one axis. ``unit_lanes``: see `Capabilities`.
@@ -50,7 +50,7 @@ class Hints:
     conditional_barriers: bool = True
     compares_ids: bool = True
     simulated: bool = False
-    lacks_rotations: bool = False
+    runs_optimised: bool = True
     may_have_wave_matrices: bool = False
     thread_registers: int = 256
     unit_lanes: int = 128
@@ -308,9 +308,11 @@ QUIRKS: tuple[Quirk, ...] = (
     ),
     Quirk(
         match="oclgrind",
-        field="lacks_rotations",
-        value=True,
-        reason="its optimiser joins the shifts of a rotation to llvm.fshl, which its interpreter does not know (21.10)",
+        field="runs_optimised",
+        value=False,
+        reason="21.10: its optimiser (LLVM 14's) writes intrinsics that its interpreter does not know, and makes no"
+        " kernel of such a program: llvm.abs of absolute integers, llvm.fshl of rotations, llvm.usub.sat of differences"
+        " that stop at 0, llvm.umul.with.overflow of quotients that are compared, llvm.bitreverse",
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Rotations of bits, as hashes and generators of random numbers write them."""
+"""Rotations of bits and other idioms of integers that LLVM joins to one instruction."""
 
 import numpy as np
 import pytest
@@ -59,3 +59,36 @@ def test_shifts_beside_inlined_tuples(device):
         wanted = (wanted >> np.uint32(9)) + (wanted << np.uint32(5))
     join_halves[1, 8](x, 3)
     assert np.array_equal(x, wanted)
+
+
+# what LLVM's optimiser makes an intrinsic of; `x` and `y` are integers of 32 or 64 bits, `w` says how many
+_JOINED = (
+    "abs(x)",
+    "-x if x < 0 else x",
+    "x - y if x > y else x - x",  # stops at 0
+    "max(x, y) - y",
+    "min(x + y, x | y)",
+    "(x ^ (x >> (w - 1))) - (x >> (w - 1))",  # absolute, without a branch
+    "(x << 3) | (x >> (w - 3))",
+    "(x & 127) << 24 | (x & 65280) << 8 | (x >> 8) & 65280 | (x >> 24) & 255",  # bytes the other way round
+    "(x >> 1) & 0x55555555 | (x & 0x15555555) << 1",
+    "x * y // y if y > 0 else y",  # whether a product overflows
+    "1 if y != 0 and x * y // y != x else 0",
+)
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
+def test_idioms_that_optimisers_join(device, dtype):
+    """Oclgrind's interpreter does not know several of the intrinsics; the numbers need no more than 15 bits."""
+    body = "\n".join(f"    out[{k}, i] = {expression}" for k, expression in enumerate(_JOINED))
+    scope = {"cuda": cuda, "w": np.dtype(dtype).itemsize * 8}
+    exec(f"def kernel(a, b, out):\n    i = cuda.threadIdx.x\n    x, y = a[i], b[i]\n{body}", scope)
+    rng = np.random.default_rng(1)
+    low = -(2**15) if dtype.startswith("i") else 0
+    a, b = rng.integers(low, 2**15, (2, 32)).astype(dtype)
+    b[:4] = a[:4]
+    expected = np.array([[eval(e, {**scope, "x": int(x), "y": int(y)}) for x, y in zip(a, b)] for e in _JOINED])
+    out = np.zeros_like(expected).astype(np.int64)
+    cuda.jit(scope["kernel"])[1, 32](a, b, out)
+    np.testing.assert_array_equal(out, expected)

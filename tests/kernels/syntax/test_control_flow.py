@@ -102,13 +102,13 @@ _OF_COUNTERS = (
 _LOOPS = (
     "for i in range(a, b)",
     "for i in range(b - 1, a - 1, -1)",
-    "for i in range(b, 0, -7)",
+    "for i in range(b, 0, -701)",
     "for i in range(a, b, s)",
     "for _, i in enumerate(range(a, b))",
     "for i, _ in zip(range(a, b, s), range(20))",
     "for _, i in zip(range(20), range(b, a))",  # of no numbers
     "for i, _ in enumerate(range(5), b)",
-    "for _, i in np.ndindex(s, b)",
+    "for _, i in np.ndindex(2, s + 9)",
 )
 
 

@@ -97,7 +97,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         staged_copies=hints.staged_copies,
         copies_lists=hints.copies_lists,
         rewritten_ptx=hints.rewritten_ptx,
-        optimised_rotations=not hints.lacks_rotations,
+        runs_optimised=hints.runs_optimised,
         max_registers_option=results.max_registers_option,
         allows_build_option_g=results.allows_build_option_g,
         extensions=extensions,
