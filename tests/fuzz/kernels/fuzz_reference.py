@@ -254,7 +254,9 @@ class _Math:
 
 
 def _range(*args: Any) -> Any:
-    return map(PyInt, range(*(int(a) for a in args)))
+    """Counters are Python's integers, those of bounds of 64 bits have the bounds' dtype."""
+    counter = type(args[0]) if isinstance(args[0], np.int64 | np.uint64) else PyInt
+    return map(counter, range(*(int(a) for a in args)))
 
 
 def _enumerate(items: Any) -> Any:

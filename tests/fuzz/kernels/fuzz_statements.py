@@ -15,7 +15,21 @@ from fuzz_expressions import Expressions
 from fuzz_functions import call_with_array, call_with_record, quotient_and_remainder
 from fuzz_records import RecordArray, Records
 from fuzz_rough import RoughExpressions
-from fuzz_typed import FLOATS, INTEGERS, NAMES, STORED, STRONG, ArrayName, Typed, cast, is_zero, stored, variable
+from fuzz_typed import (
+    FLOATS,
+    INTEGERS,
+    NAMES,
+    STORED,
+    STRONG,
+    ArrayName,
+    Typed,
+    bits,
+    bounds,
+    cast,
+    is_zero,
+    stored,
+    variable,
+)
 
 
 @dataclass
@@ -355,17 +369,35 @@ class Body(Records, Expressions):
 
     def for_loop(self, place: Place) -> None:
         k = self.fresh("k")
-        e = cast(self.integer(1), "pi")
-        header = self.choose.pick(
-            "range(3)",
-            f"range({e.text} % 5)",
-            f"range(1, {e.text} % 4 + 2)",
-            f"range({e.text} % 6, -1, -2)",
-            "range(7, 1, -3)",
-            f"range(0, 9, {e.text} % 3 + 2)",
-        )
+        if self.choose.chance(4):
+            header, counter = self.far_range(k)
+        else:
+            e = cast(self.integer(1), "pi")
+            header, counter = (
+                self.choose.pick(
+                    "range(3)",
+                    f"range({e.text} % 5)",
+                    f"range(1, {e.text} % 4 + 2)",
+                    f"range({e.text} % 6, -1, -2)",
+                    "range(7, 1, -3)",
+                    f"range(0, 9, {e.text} % 3 + 2)",
+                ),
+                Typed(k, "pi", 4),
+            )
         self.say(place.level, f"for {k} in {header}:")
-        self.loop_body(place, Typed(k, "pi", 4))
+        self.loop_body(place, counter)
+
+    def far_range(self, counter: str) -> tuple[str, Typed]:
+        """A range beside an end of its bounds' dtype or beyond the root of int32's, and what its counter is."""
+        kind = self.choose.pick("i4", "u4", "u4", "i2", "u1", "i8", "u8")
+        low, high = bounds(kind)
+        base = self.choose.pick(high - 30, low + 10, min(50_000, high - 30), min(2**31 + 7, high - 30))
+        name = NAMES[kind]
+        first, last = (f"{name}(cuda.threadIdx.x % 9) + {name}({base + n})" for n in (0, self.choose.pick(2, 4, 9)))
+        up, down = f"{first}, {last}", f"{last}, {first}"
+        ends = self.choose.pick(up, f"{up}, 3", f"{down}, -1", f"{down}, -4")
+        magnitude = max(abs(base), 32).bit_length()
+        return f"range({ends})", Typed(counter, *(("pi", magnitude) if bits(kind) < 64 else (kind, 64)))
 
     def while_loop(self, place: Place) -> None:
         n = self.fresh("n")
