@@ -33,7 +33,8 @@ SILENT = """\
 | a block that waits for another one of the same launch | may wait for ever: only `cg.this_grid().sync()` makes blocks run at once |
 | a thread that waits for a later one of its block, without a barrier | waits for ever on CPUs; locks work: [lockstep.md](lockstep.md#threads-that-wait-for-a-later-thread) |
 | code that takes 32 threads to run in lockstep, without `syncwarp` | wrong on CPUs: [lockstep.md](lockstep.md#programs-that-count-on-lockstep) |
-| `cache`, `inline`, `lineinfo`, `lto`, `launch_bounds` | accepted, and change nothing: compiled programs are always kept on disk |
+| `inline`, `lineinfo`, `lto`, `launch_bounds` | accepted, and change nothing |
+| `cache` | compiled programs are always kept on disk; with it the generated code is, too |
 | `cuda.profile_start()` | waits for open work only: no profiler is told |
 | `cuda.pinned(array)` | the array is not pinned: copies run as outside; `cuda.pinned_array` is |
 | uninitialised memory | may hold anything, and other things than with CUDA |
