@@ -19,6 +19,7 @@ class NameIndex:
     def __init__(self, tree: ast.AST) -> None:
         self.all: dict[str, list[int]] = {}
         self.reads: dict[str, list[int]] = {}
+        self.stores: dict[str, list[int]] = {}
         self.loops: list[tuple[ast.For, frozenset[str]]] = []
         self._ends: dict[ast.AST, tuple[int, int]] = {}
         self._count = 0
@@ -29,8 +30,8 @@ class NameIndex:
         self._count += 1
         if isinstance(node, ast.Name):
             self.all.setdefault(node.id, []).append(start)
-            if isinstance(node.ctx, ast.Load):
-                self.reads.setdefault(node.id, []).append(start)
+            uses = self.reads if isinstance(node.ctx, ast.Load) else self.stores
+            uses.setdefault(node.id, []).append(start)
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             self.reads.setdefault(node.target.id, []).append(start)
         elif isinstance(node, ast.For):
@@ -70,16 +71,25 @@ def is_read_elsewhere(ctx: FunctionState, node: ast.stmt, name: str) -> bool:
 
 
 def is_loop_local(ctx: FunctionState, name: str) -> bool:
-    """Whether a name occurs only inside loops that set it as their target, so that no iteration sees an old value."""
+    """Whether a name occurs only inside loops that set it as their target, and nothing else in them sets it.
+
+    No iteration then sees a value of another one, nor do the branches and the inner loops of an iteration change it.
+    """
     known = ctx.loop_local.get(name)
     if known is None:
         index = occurrences(ctx.source.tree)
-        parts = [
-            index.interval(part) for loop, names in index.loops if name in names for part in (loop.target, *loop.body)
-        ]
-        places = index.all.get(name, [])
-        known = ctx.loop_local[name] = all(any(a <= n < b for a, b in parts) for n in places)
+        loops = [loop for loop, names in index.loops if name in names]
+        targets = [index.interval(loop.target) for loop in loops]
+        bodies = [index.interval(statement) for loop in loops for statement in loop.body]
+        stores, places = index.stores.get(name, []), index.all.get(name, [])
+        known = ctx.loop_local[name] = all(
+            _is_within(n, targets) and not _is_within(n, bodies) for n in stores
+        ) and all(_is_within(n, targets + bodies) for n in places)
     return known
+
+
+def _is_within(number: int, intervals: list[tuple[int, int]]) -> bool:
+    return any(a <= number < b for a, b in intervals)
 
 
 def mentions(nodes: list[ast.stmt], name: str) -> bool:
