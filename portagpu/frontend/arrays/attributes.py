@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from portagpu.errors import KernelNameError, KernelTypeError, KernelValueError
 from portagpu.frontend.core.conditions import logical, negate, select
-from portagpu.frontend.core.convert import constant, convert, describe, number_type
+from portagpu.frontend.core.convert import as_element, constant, convert, describe, number_type
 from portagpu.frontend.core.exceptions import Raise, check
 from portagpu.frontend.core.operators import ring
 from portagpu.frontend.core.registry import METHODS
@@ -25,8 +25,8 @@ from portagpu.frontend.core.values import (
     leaves,
     structure,
 )
-from portagpu.ir.nodes import BinaryOp, Compare, CompareOp, Expr, Lane, LogicalOp, Var
-from portagpu.ir.types import INT, PYINT, Element, Layout, Scalar, Vector
+from portagpu.ir.nodes import BinaryOp, Compare, CompareOp, Constant, Expr, Lane, LogicalOp, Var
+from portagpu.ir.types import INT, PYINT, PYINT_NARROW, Element, Layout, Scalar, Vector
 from portagpu.types.record_layout import Record
 
 ARRAY_ATTRIBUTES = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "T", "strides", "flags", "flat"})
@@ -43,6 +43,20 @@ def item_bytes(element: Element | Record) -> int:
     if isinstance(element, Record):
         return element.itemsize
     return element.dtype.size * (element.lanes if isinstance(element, Vector) else 1)
+
+
+def shape_of(ctx: FunctionState, array: ArrayValue) -> tuple[Expr, ...]:
+    """The extents as Python integers: those of views are computed in the type of subscripts."""
+    kind = ctx.program.shape_type
+    extents: list[Expr] = []
+    for extent in array.shape:
+        if as_element(extent.type) in (PYINT, PYINT_NARROW):
+            extents.append(extent)
+        elif isinstance(extent, Constant):
+            extents.append(constant(ctx, extent.value, kind))
+        else:
+            extents.append(convert(ctx, extent, kind))
+    return tuple(extents)
 
 
 def size_of(ctx: FunctionState, array: ArrayValue) -> Expr:
@@ -78,7 +92,7 @@ def array_attribute(ctx: FunctionState, array: ArrayValue, name: str, node: ast.
     element = array.element
     size = item_bytes(element)
     if name == "shape":
-        return TupleValue(array.shape)
+        return TupleValue(shape_of(ctx, array))
     if name == "ndim":
         return Const(array.ndim)
     if name == "size":
@@ -97,7 +111,7 @@ def array_attribute(ctx: FunctionState, array: ArrayValue, name: str, node: ast.
     if name in METHODS:
         return MethodValue(array, name)
     if name == "flat":
-        return PlacesValue(array.shape, array, indices=False)
+        return PlacesValue(shape_of(ctx, array), array, indices=False)
     if name == "flags":
         return Const(_Flags(array.layout is Layout.C, array.layout is Layout.F))
     close = difflib.get_close_matches(name, sorted(ARRAY_ATTRIBUTES | METHODS.keys()), n=1)

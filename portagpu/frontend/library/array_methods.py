@@ -15,7 +15,7 @@ import numpy as np
 
 from portagpu import dtypes
 from portagpu.errors import KernelTypeError, KernelValueError, UnsupportedSyntaxError
-from portagpu.frontend.arrays.attributes import item_bytes, size_of, transpose
+from portagpu.frontend.arrays.attributes import item_bytes, shape_of, size_of, transpose
 from portagpu.frontend.arrays.indexing import to_index
 from portagpu.frontend.arrays.subscripts import get_item, set_item
 from portagpu.frontend.core.convert import constant, convert, describe, number_type
@@ -334,7 +334,7 @@ def _numpy_shape(ctx: FunctionState, site: Call) -> Value:
     (array,) = site.bind(ctx, "np.shape", "a")
     if not isinstance(array, ArrayValue):
         return Const(())
-    return TupleValue(array.shape)
+    return TupleValue(shape_of(ctx, array))
 
 
 @handles(np.size)

@@ -12,6 +12,7 @@ import numpy as np
 
 from portagpu.dtypes import BOOL, Kind
 from portagpu.errors import KernelValueError
+from portagpu.frontend.arrays.attributes import shape_of
 from portagpu.frontend.core.conditions import logical
 from portagpu.frontend.core.convert import as_number, common_type, convert, describe, number_type, truth, typed_number
 from portagpu.frontend.core.operators import binary, fold, is_narrow
@@ -42,7 +43,7 @@ from portagpu.ir.types import PYINT, PYINT_NARROW, Scalar
 def _len(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "len", "x")
     if isinstance(value, ArrayValue) and value.ndim:
-        return value.shape[0]
+        return shape_of(ctx, value)[0]
     if isinstance(value, TupleValue):
         return Const(len(value.items))
     ctx.fail(f"{describe(ctx, value)} has no len()")
@@ -135,7 +136,7 @@ def _ndenumerate(ctx: FunctionState, site: Call) -> Value:
     (array,) = site.bind(ctx, "np.ndenumerate", "arr")
     if not isinstance(array, ArrayValue):
         ctx.fail(f"np.ndenumerate takes an array, not {describe(ctx, array)}")
-    return PlacesValue(array.shape, array)
+    return PlacesValue(shape_of(ctx, array), array)
 
 
 @handles(tuple)
