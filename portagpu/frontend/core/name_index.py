@@ -58,16 +58,25 @@ def occurrences(tree: ast.AST) -> NameIndex:
 
 
 def is_read_elsewhere(ctx: FunctionState, node: ast.stmt, name: str) -> bool:
-    """Whether a name is read outside the loop ``node`` (other loops that set it as their target do not count)."""
+    """Whether a name is read outside the iterations of the loop ``node``.
+
+    The iterations of other loops that set it as their target do not count: they read what they set. What `for` loops
+    over is evaluated before, also where it is that of ``node`` and an outer loop comes back to it.
+    """
     index = occurrences(ctx.source.tree)
     here = index.interval(node)
-    skipped = [here]
+    skipped = _iterations(index, node) if isinstance(node, ast.For) else [here]
     for loop, _ in index.loops:
-        if isinstance(loop.target, ast.Name) and loop.target.id == name and not mentions(loop.orelse, name):
+        if isinstance(loop.target, ast.Name) and loop.target.id == name:
             other = index.interval(loop)
             if not (other[0] <= here[0] < other[1]) and not (here[0] <= other[0] < here[1]):
-                skipped.append(other)
-    return any(not any(a <= n < b for a, b in skipped) for n in index.reads.get(name, ()))
+                skipped += _iterations(index, loop)
+    return any(not _is_within(n, skipped) for n in index.reads.get(name, ()))
+
+
+def _iterations(index: NameIndex, loop: ast.For) -> list[tuple[int, int]]:
+    """Intervals of a loop's target and body."""
+    return [index.interval(part) for part in (loop.target, *loop.body)]
 
 
 def is_loop_local(ctx: FunctionState, name: str) -> bool:

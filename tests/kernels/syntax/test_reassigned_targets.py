@@ -1,6 +1,7 @@
-"""Targets of `for` that its body assigns again, in branches and loops of every kind: generated programs, run by Python.
+"""Targets of `for` that are assigned again: in the loop's body, or by loops that begin where the last one ended.
 
-The name occurs in the loop alone, so that no other iteration sees its value; the rest of the iteration does.
+The programs are generated, and run by Python, too. Where the name occurs in the loop alone, no other iteration sees its
+value; the rest of the iteration does.
 """
 
 from __future__ import annotations
@@ -42,6 +43,25 @@ PLACES = {
 }
 
 
+ITERABLES = {
+    "range": "range(v, 7)",
+    "range_down": "range(9, v - 1, -2)",
+    "part": "x[v:]",
+    "enumerate": "enumerate(x[v - 2:])",
+    "items": "(v + 1, v * 2)",
+    "flat": "x[:v].flat",
+}
+AFTER = {
+    "after": "{0}\n{1}",
+    "twice": "for m in range(2):\n    {0}\n    {1}",
+    "again": "{0}\nfor m in range(3):\n    {1}",
+    "else": "{0}\nelse:\n    {1}",
+    "branch": "{0}\nif x[1] > 0:\n    {1}",
+    "inside": "{0}\n    if v == 2:\n        {1}",
+    "while": "n = 2\n{0}\nwhile n > 0:\n    n -= 1\n    {1}",
+}
+
+
 def placed(template: str, statement: str) -> list[str]:
     lines = []
     for line in template.split("\n"):
@@ -50,10 +70,26 @@ def placed(template: str, statement: str) -> list[str]:
     return lines
 
 
-def function(name: str, loop: str, assignment: str, place: str) -> str:
+def function(name: str, lines: list[str]) -> str:
+    body = "".join(f"    {line}\n" for line in lines)
+    return f"@cuda.jit(device=True)\ndef {name}(x, out):\n    w, n = x[0], 0\n{body}"
+
+
+def reassigned(loop: str, assignment: str, place: str) -> list[str]:
     body = [*placed(PLACES[place], ASSIGNMENTS[assignment]), "out[1] += v", "out[2] = out[2] * 7 + v"]
-    lines = ["w, n = x[0], 0", LOOPS[loop], *(f"    {line}" for line in body)]
-    return f"@cuda.jit(device=True)\ndef {name}(x, out):\n" + "".join(f"    {line}\n" for line in lines)
+    return [LOOPS[loop], *(f"    {line}" for line in body)]
+
+
+def continued(loop: str, iterable: str, place: str) -> list[str]:
+    """A loop, and one that begins with the target of the first one."""
+    target = "e, v" if iterable == "enumerate" else "v"
+    first = f"{LOOPS[loop]}\n    out[1] += v"
+    second = f"for {target} in {ITERABLES[iterable]}:\n    out[2] = out[2] * 7 + v"
+    lines = []
+    for line in AFTER[place].split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()))
+        lines += [f"{indent}{part}" for part in line.strip().format(first, second).split("\n")]
+    return lines
 
 
 class _Python:
@@ -66,14 +102,21 @@ class _Python:
         return lambda function: function
 
 
-@pytest.mark.parametrize("loop", LOOPS)
-def test_assigned_again(device, loop):
-    pairs = list(itertools.product(ASSIGNMENTS, PLACES))
-    text = "".join(function(f"f{n}", loop, *pair) for n, pair in enumerate(pairs))
-    text += "def kernel(x, out):\n" + "".join(f"    f{n}(x, out[{n}])\n" for n in range(len(pairs)))
+def compare(programs: dict[tuple[str, str], list[str]]) -> None:
+    text = "".join(function(f"f{n}", lines) for n, lines in enumerate(programs.values()))
+    text += "def kernel(x, out):\n" + "".join(f"    f{n}(x, out[{n}])\n" for n in range(len(programs)))
     x = np.array([0, 1, 2, 4], np.int64)
-    found, expected = np.zeros((len(pairs), 3), np.int64), np.zeros((len(pairs), 3), np.int64)
+    found, expected = np.zeros((2, len(programs), 3), np.int64)
     define(text, "kernel", cuda=_Python)(x, expected)
     cuda.jit(define(text, "kernel"))[1, 1](x, found)
-    wrong = [pairs[n] for n in range(len(pairs)) if found[n].tolist() != expected[n].tolist()]
-    assert not wrong
+    assert [name for name, a, b in zip(programs, found, expected, strict=True) if a.tolist() != b.tolist()] == []
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_assigned_again(device, loop):
+    compare({(a, p): reassigned(loop, a, p) for a, p in itertools.product(ASSIGNMENTS, PLACES)})
+
+
+@pytest.mark.parametrize("loop", ["range", "run_time", "array"])
+def test_next_loop_begins_there(device, loop):
+    compare({(i, p): continued(loop, i, p) for i, p in itertools.product(ITERABLES, AFTER)})
