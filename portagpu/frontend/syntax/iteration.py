@@ -22,6 +22,7 @@ from portagpu.frontend.core.values import (
     UnrollValue,
     Value,
     ZipValue,
+    aggregate,
 )
 from portagpu.frontend.operations.comparisons import compare
 from portagpu.frontend.operations.environment import tuple_items
@@ -41,29 +42,30 @@ def unrolled_items(ctx: FunctionState, iterable: Value) -> tuple[Value, ...] | N
             TupleValue((binary(ctx, ast.Add(), iterable.start, Const(n)), item)) for n, item in enumerate(inner)
         )
     if isinstance(iterable, ZipValue):
-        columns = [unrolled_items(ctx, i) for i in iterable.iterables]
-        known = [c for c in columns if c is not None]
-        if not known:
-            return None
-        count = min(len(c) for c in known)
-        rows = []
-        for n in range(count):
-            rows.append(
-                TupleValue(
-                    tuple(
-                        c[n] if c is not None else item_at(ctx, source, Const(n))
-                        for c, source in zip(columns, iterable.iterables, strict=True)
-                    )
-                )
-            )
-        return tuple(rows)
+        return _unrolled_rows(ctx, iterable)
     return None
+
+
+def _unrolled_rows(ctx: FunctionState, iterable: ZipValue) -> tuple[Value, ...] | None:
+    """Items of a `zip` of tuples and constant ranges; with arrays, their number and elements are known at run time."""
+    columns = [unrolled_items(ctx, part) for part in iterable.iterables]
+    lengths = [len(column) for column in columns if column is not None]
+    if not lengths:
+        return None
+    for n, part in enumerate(iterable.iterables):
+        if columns[n] is None:
+            if not (isinstance(part, Const) and isinstance(part.value, range)):
+                return None
+            columns[n] = tuple(map(Const, part.value[: min(lengths)]))
+    return tuple(map(TupleValue, zip(*(column or () for column in columns), strict=False)))
 
 
 def length_of(ctx: FunctionState, iterable: Value) -> Value:
     """Number of iterations over a run-time iterable."""
     if isinstance(iterable, ArrayValue) and iterable.ndim:
         return iterable.shape[0]
+    if isinstance(iterable, TupleValue):
+        return Const(len(iterable.items))
     if isinstance(iterable, RangeValue):
         return _range_length(ctx, iterable)
     if isinstance(iterable, Const) and isinstance(iterable.value, range):
@@ -96,6 +98,7 @@ def _range_length(ctx: FunctionState, iterable: RangeValue) -> Value:
 
 def item_at(ctx: FunctionState, iterable: Value, index: Value) -> Value:
     """Item of a run-time iterable."""
+    iterable = aggregate(iterable)
     if isinstance(iterable, TupleValue):
         return tuple_item(ctx, iterable.items, index)
     if isinstance(iterable, ArrayValue):

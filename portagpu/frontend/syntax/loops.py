@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from portagpu.dtypes import integer_range
@@ -17,11 +18,15 @@ from portagpu.frontend.core.requests import PickItems
 from portagpu.frontend.core.slots import merge
 from portagpu.frontend.core.state import FunctionState, LoopFrame
 from portagpu.frontend.core.values import (
+    ArrayValue,
     Const,
+    EnumerateValue,
+    PlacesValue,
     RangeValue,
     TupleValue,
     UnrollValue,
     Value,
+    ZipValue,
     aggregate,
     is_expr,
     leaves,
@@ -132,8 +137,8 @@ def lower_for(ctx: FunctionState, node: ast.For, lower_body: Lower) -> None:
         if isinstance(iterable, RangeValue):
             _range_loop(ctx, node, iterable, lower_body)
             return
-        count = length_of(ctx, iterable)
-        _sequence_loop(ctx, node, iterable, count, lower_body)
+        iterable = _evaluated(ctx, iterable)
+        _sequence_loop(ctx, node, iterable, length_of(ctx, iterable), lower_body)
 
 
 def _unrolls(ctx: FunctionState, node: ast.For, items: tuple[Value, ...], lower_body: Lower) -> bool:
@@ -157,6 +162,23 @@ def _kept(ctx: FunctionState, item: Value) -> Value:
     """The item in variables that the loop does not set."""
     whole = aggregate(item)
     return rebuild(whole, iter([_fixed(ctx, part) if is_expr(part) else part for part in leaves(whole)]))
+
+
+def _evaluated(ctx: FunctionState, iterable: Value) -> Value:
+    """The iterable with the bounds, extents and addresses of before the loop, whatever its target and its body set."""
+    match iterable:
+        case RangeValue(start, stop, step):
+            return RangeValue(_evaluated(ctx, start), _evaluated(ctx, stop), _evaluated(ctx, step))
+        case EnumerateValue(items, start):
+            return EnumerateValue(_evaluated(ctx, items), _evaluated(ctx, start))
+        case ZipValue(iterables):
+            return ZipValue(tuple(_evaluated(ctx, items) for items in iterables))
+        case PlacesValue():
+            shape = tuple(_evaluated(ctx, extent) for extent in iterable.shape)
+            array = _kept(ctx, iterable.array) if iterable.array is not None else None
+            assert array is None or isinstance(array, ArrayValue)
+            return replace(iterable, shape=shape, array=array)
+    return _kept(ctx, iterable)
 
 
 def _unroll(
