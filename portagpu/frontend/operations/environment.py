@@ -17,6 +17,7 @@ from portagpu.frontend.operations.calls import value_of
 from portagpu.ir.names import CAPTURED_ARRAYS
 from portagpu.ir.nodes import Assign, Constant, Expr, Var
 from portagpu.ir.types import BOOLEAN
+from portagpu.ir.walk import children
 
 
 def captured(ctx: FunctionState, value: Any, name: str) -> Value:
@@ -78,6 +79,8 @@ def bind(ctx: FunctionState, name: str, value: Value) -> Value:
     from_parts = []
     parts = leaves(value)
     single = len(parts) == 1 and parts[0] is value
+    if not single:
+        parts = _apart(ctx, name, parts)
     for n, leaf in enumerate(parts):
         if (
             isinstance(leaf, Const)
@@ -94,6 +97,25 @@ def bind(ctx: FunctionState, name: str, value: Value) -> Value:
     bound = rebuild(value, iter(from_parts))
     ctx.env[name] = ctx.last_bound[name] = bound
     return bound
+
+
+def _apart(ctx: FunctionState, name: str, parts: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The parts of a name's new value. Those that read what an earlier part is assigned to are read before it:
+
+    the last one of `t = t[1], t[0]`, and of `a = a.T`.
+    """
+    kept: list[Value] = []
+    written: set[str] = set()
+    for n, part in enumerate(parts):
+        kept.append(ctx.temp(part) if is_expr(part) and _reads_any(part, written) else part)
+        written.add(f"{name}.{n}")
+    return tuple(kept)
+
+
+def _reads_any(expr: Expr, names: set[str]) -> bool:
+    if isinstance(expr, Var):
+        return expr.name in names
+    return any(_reads_any(child, names) for child in children(expr))
 
 
 def is_stable(ctx: FunctionState, value: Expr) -> bool:
