@@ -56,7 +56,7 @@ def _range(ctx: FunctionState, site: Call) -> Value:
     bounds = tuple(_bound(ctx, value) for value in site.args)
     names_dtype = len(bounds) > 1 and isinstance(bounds[0], Const) and isinstance(bounds[0].value, np.integer)
     if not names_dtype:
-        by_one = len(bounds) < 3 or (isinstance(bounds[2], Const) and abs(bounds[2].value) == 1)
+        by_one = len(bounds) < 3 or (isinstance(bounds[2], Const) and bounds[2].value in (-1, 1))
         bounds = tuple(_python_integer(ctx, v, narrow=by_one) for v in bounds)  # other steps may lead beyond 32 bits
     values = constants(bounds)
     if values is not None and all(type(v) is int for v in values):
