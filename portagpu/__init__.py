@@ -225,6 +225,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+    from portagpu import config as config
     from portagpu import jax as jax
     from portagpu import primitives as primitives
     from portagpu import random as random
@@ -285,7 +286,7 @@ if TYPE_CHECKING:
 _COMPILERS_FOR_CPUS = frozenset({"cfunc", "jit", "njit", "objmode", "prange", "stencil"})
 
 # modules that few programs need: one that is called, and two of packages that may not be there
-_MODULES = frozenset({"accelerate", "jax", "primitives", "random", "torch", "xp"})
+_MODULES = frozenset({"accelerate", "config", "jax", "primitives", "random", "torch", "xp"})
 
 _BENCHMARKS = {"Launch": "launch", "benchmark": "benchmark"}  # by modules, which few programs need
 

@@ -34,6 +34,20 @@ def test_without_numba_the_error_says_whose_names_they_are(monkeypatch: pytest.M
         _ = portagpu.jitt
 
 
+def test_settings_of_cuda_python_are_in_config(monkeypatch: pytest.MonkeyPatch) -> None:
+    from portagpu import config
+
+    assert config is cuda.config
+    assert not config.ENABLE_CUDASIM and not config.DISABLE_JIT
+    core = ModuleType("numba.core.config")
+    core.NUMBA_NUM_THREADS = 3  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "numba.core.config", core)
+    assert config.NUMBA_NUM_THREADS == 3
+    monkeypatch.setitem(sys.modules, "numba.core.config", None)
+    with pytest.raises(AttributeError, match=r"portagpu\.config has no 'NUMBA_NUM_THREADS'"):
+        _ = config.NUMBA_NUM_THREADS
+
+
 MISSPELT = [
     (lambda: portagpu, "matmull", "matmul"),
     (lambda: portagpu, "flaot32", "float32"),

@@ -112,6 +112,8 @@ _INSTEAD = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "config":
+        return import_module("portagpu.config")
     if name in _SUBMODULES:
         return import_module(f"portagpu.cuda.{name}")
     if name in _LATER:
@@ -120,7 +122,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER, *_SUBMODULES})
+    return sorted({*globals(), *_LATER, *_SUBMODULES, "config"})
 
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu import notices
+from portagpu import config, notices
 from portagpu.device.capabilities import DeviceType
 from portagpu.errors import PortaGPUCorrectnessWarning, PortaGPUPerformanceWarning
 from portagpu.ir.program import Finding, Remark
@@ -23,12 +23,13 @@ _SLOW = 7  # float32 is at least that many times faster (it is twice as fast whe
 def advise(context: Context, shape: LaunchShape, args: tuple[Any, ...], findings: tuple[Finding, ...] = ()) -> None:
     """Warn the caller's caller. On CPUs nothing of this costs anything."""
     caps = context.capabilities
-    if caps.device_type is not DeviceType.GPU or not context.settings.warnings:
+    if caps.device_type is not DeviceType.GPU or not context.settings.warnings or config.DISABLE_PERFORMANCE_WARNINGS:
         return
     blocks = shape.grid[0] * shape.grid[1] * shape.grid[2]
-    if blocks < min(_ENOUGH_BLOCKS, 2 * caps.compute_units):
+    if config.CUDA_LOW_OCCUPANCY_WARNINGS and blocks < min(_ENOUGH_BLOCKS, 2 * caps.compute_units):
         _warn(f"Grid size {blocks} will likely result in GPU under-utilization due to low occupancy.")
-    if not caps.host_unified_memory and any(isinstance(a, np.ndarray) for a in args):
+    copies = not caps.host_unified_memory and any(isinstance(a, np.ndarray) for a in args)
+    if config.CUDA_WARN_ON_IMPLICIT_COPY and copies:
         _warn("Host array used in CUDA kernel will incur copy overhead to/from device.")
     slow_double = 0 < caps.measured_gflops_double * _SLOW < caps.measured_gflops
     for finding in findings:

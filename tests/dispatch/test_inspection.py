@@ -321,3 +321,20 @@ def test_warnings_of_gpus(device):
         advise(_Gpu(device, warnings=False), small, (host,))
         if device.capabilities.device_type is DeviceType.CPU:
             advise(current_context(), small, (host,))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "left"),
+    [
+        ("CUDA_LOW_OCCUPANCY_WARNINGS", False, ["Host array"]),
+        ("CUDA_WARN_ON_IMPLICIT_COPY", 0, ["Grid size"]),
+        ("DISABLE_PERFORMANCE_WARNINGS", 1, []),
+        ("NUMBA_OPT", 3, ["Grid size", "Host array"]),  # a setting of an installed numba
+    ],
+)
+def test_programs_turn_warnings_off_in_config(device, monkeypatch, name, value, left):
+    monkeypatch.setattr(cuda.config, name, value, raising=False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        advise(_Gpu(device), LaunchShape((4, 1, 1), (64, 1, 1), 0), (np.zeros(4),))
+    assert [str(one.message)[: len(start)] for one, start in zip(caught, left, strict=True)] == left
