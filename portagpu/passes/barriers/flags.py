@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from portagpu.ir.analysis.uniform import EXCHANGES, Marks, Uniformity, is_pure, jumps, mentions, slots_in
+from portagpu.ir.analysis.liveness import Liveness
+from portagpu.ir.analysis.uniform import EXCHANGES, Marks, Uniformity, is_pure, jumps, slots_in
 from portagpu.ir.names import GATE, INSIDE, LIVE, own, word_of
 from portagpu.ir.nodes import (
     Assign,
@@ -74,6 +75,7 @@ class Converger:
             self.uniform = Uniformity(self.function, arguments=is_kernel)
         self.control = Control(self.function.body, self.marks)
         self.unassigned = unassigned_slots(self.function.body)
+        self.live = Liveness(self.function.body)
 
     def run(self) -> Function:
         """The function whose barriers all threads reach."""
@@ -333,11 +335,7 @@ class Converger:
             for s in all_statements(part)
             if isinstance(s, Assign)
         } & self.control.ahead_of(statement)
-        if not inside:
-            return False
-        within = mentions(blocks(statement))
-        whole = mentions((self.function.body,))
-        return any(whole[slot] > within.get(slot, 0) for slot in inside)
+        return not inside.isdisjoint(self.live.after(statement))
 
     def _loop(self, statement: For | While, guard: Guard) -> tuple[list[Stmt], Level]:
         body, left = self._block(statement.body, guard, True)
