@@ -25,11 +25,12 @@ class Device(_Facts):
 
     Facts have the names of `portagpu.device.DeviceRecord` and CUDA's: ``id``, ``name``, ``uuid``,
     ``compute_capability`` (None where there is none), ``WARP_SIZE``, ``MULTIPROCESSOR_COUNT``,
-    ``MAX_THREADS_PER_BLOCK`` and others; docs/devices.md says what they mean on which device.
+    ``MAX_THREADS_PER_BLOCK`` and others; docs/devices.md says what they mean on which device. ``Device(0)`` takes what
+    `select_device` takes, and raises what it raises; the current device stays.
     """
 
-    def __init__(self, record: DeviceRecord) -> None:
-        self.record = record
+    def __init__(self, selector: str | int | DeviceRecord | Device) -> None:
+        self.record = _record(selector)
         self._entered: list[Context] = []
 
     def __dir__(self) -> list[str]:
@@ -172,14 +173,20 @@ def current_context(devnum: str | int | DeviceRecord | Device | None = None) -> 
 
 
 def _selected(selector: Any) -> Context:
+    record = _record(selector)
+    if not record.works:
+        choose((record,), record.index)  # raises, and says why it does not work
+    return contexts.select_device(record)
+
+
+def _record(selector: Any) -> DeviceRecord:
+    """The device that a selector names."""
     record = selector.record if isinstance(selector, Device) else selector
     if isinstance(record, DeviceRecord):
-        if not record.works:
-            choose((record,), record.index)  # raises, and says why it does not work
-        return contexts.select_device(record)
+        return record
     if isinstance(record, bool) or not isinstance(record, str | int | np.integer):
         raise ArgumentTypeError(
             f"a device is chosen by number or text, not {type(record).__name__}",
             hint='cuda.select_device(0), cuda.select_device("gpu"), or a device of cuda.gpus',
         )
-    return contexts.select_device(find_device(record if isinstance(record, str) else int(record)))
+    return find_device(record if isinstance(record, str) else int(record))

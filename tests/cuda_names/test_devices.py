@@ -92,8 +92,19 @@ def test_select_device(device):
         assert cuda.current_context().device is other.record
         assert cuda.current_context(other.id) is cuda.current_context()
     for wrong in (None, 0.5, [], True):
-        with pytest.raises(errors.ArgumentTypeError):
-            cuda.select_device(wrong)
+        for choice in (cuda.select_device, cuda.Device):
+            with pytest.raises(errors.ArgumentTypeError):
+                choice(wrong)
+
+
+def test_a_device_by_its_number(device):
+    for other in cuda.gpus:
+        with cuda.Device(other.id):
+            assert cuda.get_current_device() == other
+        assert cuda.Device(other) == cuda.Device(np.int64(other.id)) == cuda.Device(other.record) == other
+        assert cuda.get_current_device() == device
+    with pytest.raises(errors.DeviceSelectionError):
+        cuda.Device(99)
 
 
 def test_a_context_reset_keeps_arrays(device):
