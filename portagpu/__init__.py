@@ -276,14 +276,24 @@ if TYPE_CHECKING:
 
     # of an installed numba
     cfunc: Any
+    get_num_threads: Any
+    get_thread_id: Any
     jit: Any
     njit: Any
     objmode: Any
+    pndindex: Any
     prange: Any
+    set_num_threads: Any
     stencil: Any
+    threading_layer: Any
 
 # of an installed numba, so that `from numba import cuda, njit` needs no second line
-_COMPILERS_FOR_CPUS = frozenset({"cfunc", "jit", "njit", "objmode", "prange", "stencil"})
+_COMPILERS_FOR_CPUS = frozenset(
+    {
+        *("cfunc", "jit", "njit", "objmode", "pndindex", "prange", "stencil"),
+        *("get_num_threads", "get_thread_id", "set_num_threads", "threading_layer"),
+    }
+)
 
 # modules that few programs need: one that is called, and two of packages that may not be there
 _MODULES = frozenset({"accelerate", "config", "jax", "primitives", "random", "torch", "xp"})
