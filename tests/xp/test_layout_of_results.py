@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 
 import numpy as np
@@ -36,6 +37,8 @@ ONE = {
     "astype A": lambda x: x.astype(np.complex128, order="A"),
     "copy method": lambda x: x.copy(),
     "copy": lambda x: np.copy(x),
+    "copied": copy.copy,
+    "copied deeply": copy.deepcopy,
     **{f"copy {order}": lambda x, order=order: x.copy(order) for order in "CFAK"},
     **{f"array {order}": lambda x, order=order: np.array(x, order=order, like=x) for order in "CFAK"},
     **{f"asarray {order}": lambda x, order=order: np.asarray(x, order=order, like=x) for order in "CFAK"},

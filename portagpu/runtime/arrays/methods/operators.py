@@ -197,11 +197,11 @@ class ArrayOperators(ArrayBase):
         return int(self._only("index"))
 
     def __copy__(self) -> Self:
-        made: Self = self.copy()
+        made: Self = self.copy("K")
         return made
 
     def __deepcopy__(self, memo: Any) -> Self:
-        made: Self = self.copy()
+        made: Self = self.copy("K")
         return made
 
     def __reduce__(self) -> Any:
