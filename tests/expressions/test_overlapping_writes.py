@@ -177,3 +177,46 @@ def test_functions_of_the_program(device, shift):
     reversed_(memory, out=memory[:, ::-1] if shift else memory)
     expected[...] = expected.copy() if shift else expected[:, ::-1].copy()
     np.testing.assert_array_equal(memory.copy_to_host(), expected)
+
+
+def _written(x, part, statement):
+    names = {"x": x, "y": getattr(x, part), "n": np.arange(4.0)}
+    exec(statement.format(part=part), names)
+    return names["x"]
+
+
+PART_STATEMENTS = [
+    "x.{part} = 3",
+    "x.{part} = n",
+    "x.{part} = n.tolist()",
+    "x.{part} = x.real.T",
+    "x.{part} = x.imag[::-1] + 1",
+    "x.{part} = x.imag[2]",
+    "x.{part} += 1",
+    "x.{part} *= x.real.T",
+    "x.{part} -= y[::-1]",
+    "x.T[1:].{part} = n[1:, None]",
+    "z = x * 2; z.{part} += x.imag; x = z - x",
+]
+"""Statements that assign to the real or the imaginary parts of a matrix of 4 rows and columns."""
+
+
+@pytest.mark.parametrize("part", ["real", "imag"])
+@pytest.mark.parametrize("dtype", ["F", "D"])
+def test_parts_of_complex_numbers_assigned(device, dtype, part):
+    host = (np.arange(16) + 1j * np.arange(20, 4, -1)).reshape(4, 4).astype(dtype)
+    for order, statement in itertools.product("CF", PART_STATEMENTS):
+        expected = _written(host.copy(order), part, statement)
+        found = _written(cuda.to_device(host.copy(order)), part, statement)
+        np.testing.assert_array_equal(found.copy_to_host(), expected, statement)
+
+
+def test_parts_of_real_numbers_assigned(device):
+    x = cuda.to_device(np.arange(3.0))
+    x.real += 1
+    x.real = x[::-1]
+    np.testing.assert_array_equal(x.copy_to_host(), [3, 2, 1])
+    with pytest.raises(TypeError, match="no imaginary parts"):
+        x.imag = 1
+    with pytest.raises(TypeError, match="read-only"):
+        x.as_readonly().real = 2

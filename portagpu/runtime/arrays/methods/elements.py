@@ -178,16 +178,21 @@ class ArrayElements(ArrayBase):
 
     @property
     def real(self) -> Self:
-        """A view of the real parts; a real array itself."""
+        """A view of the real parts, which can be assigned to; a real array itself."""
         if self.dtype.kind != "c":
             return self
         shadow = self._shadow()
         found: Self = self._derive(shadow.real, shadow)
         return found
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        if value is not self:  # as after `x.real += y` of a real array
+            self.real[...] = value  # type: ignore[index]
+
     @property
     def imag(self) -> Self:
-        """A view of the imaginary parts; zeros for a real array."""
+        """A view of the imaginary parts, which can be assigned to; zeros for a real array."""
         found: Self
         if self.dtype.kind != "c":
             found = numpy_dispatch.call("zeros_like", self)
@@ -195,6 +200,12 @@ class ArrayElements(ArrayBase):
         shadow = self._shadow()
         found = self._derive(shadow.imag, shadow)
         return found
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise DTypeError(f"an array of {self.dtype} has no imaginary parts", hint="convert it with astype")
+        self.imag[...] = value  # type: ignore[index]
 
 
 def _is_in(x: Any, order: str) -> bool:
