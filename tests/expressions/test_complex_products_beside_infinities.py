@@ -1,4 +1,4 @@
-"""Products of complex device arrays are NumPy's for NaN, infinities and both zeros, also where a part is 0 for all."""
+"""Products and signs of complex device arrays are NumPy's for NaN, infinities, zeros, and parts that are 0 for all."""
 
 from __future__ import annotations
 
@@ -42,3 +42,16 @@ def test_products(device, name, dtype):
         np.testing.assert_array_equal(one, another)
         there = ~np.isnan(another)
         np.testing.assert_array_equal(np.signbit(one[there]), np.signbit(another[there]))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_signs(device, dtype):
+    """One infinite part is the direction, as NumPy has it; of two, and of NaN, it is NaN."""
+    if dtype is np.complex128 and not device.capabilities.fp64:
+        pytest.skip("no float64")
+    z = np.array([complex(real, imag) for real, imag in itertools.product(_PARTS, repeat=2)], dtype)
+    wanted, found = np.sign(z), np.asarray(np.sign(cuda.to_device(z)))
+    assert found.dtype == wanted.dtype
+    for one, another in ((found.real, wanted.real), (found.imag, wanted.imag)):
+        np.testing.assert_allclose(one, another, rtol=2 * np.finfo(dtype).eps)

@@ -385,7 +385,10 @@ def complex_reciprocal(z: Any) -> Any:
 
 @LibraryFunction
 def complex_sign(z: Any) -> Any:
-    """`numpy.sign`: a number of modulus 1, or 0, whose parts are positive."""
+    """`numpy.sign`: a number of modulus 1, or 0, whose parts are positive. One infinite part is the direction."""
+    if math.isinf(z.real) != math.isinf(z.imag):
+        along = np.sign(z.real if math.isinf(z.real) else z.imag)
+        return complex(along, along * 0.0 + 0.0) if math.isinf(z.real) else complex(along * 0.0 + 0.0, along)
     return z - z if z == 0 else z / abs(z)
 
 
