@@ -67,9 +67,9 @@ def operations_of(
     options: dict[str, Any] = {"casting": casting}
     if dtype is not None:
         options["signature"] = (None,) * ufunc.nin + (dtype,) * ufunc.nout
-    given = (_TRUTH if kind is bool else kind for kind in kinds)
+    operands = (_TRUTH if kind is bool else kind for kind in kinds)
     try:
-        found = ufunc.resolve_dtypes((*given, *(None,) * ufunc.nout), **options)
+        found = ufunc.resolve_dtypes((*operands, *(None,) * ufunc.nout), **options)
     except TypeError as error:
         shown = ", ".join(kind.__name__ if isinstance(kind, type) else str(kind) for kind in kinds)
         wanted = "" if dtype is None else f" with dtype={dtype} and casting={casting!r}"
@@ -79,6 +79,12 @@ def operations_of(
         ) from error
     for each in found:
         dtypes.from_numpy(each)
+    for kind, taken in zip(kinds, found, strict=False):
+        if taken.kind in "iuf" and (kind is complex or getattr(kind, "kind", "") == "c"):
+            raise DTypeError(
+                f"operands of {kind} cannot become {taken}",
+                hint=f"take .real, .imag or np.abs() of them; casting={casting!r} allows no more",
+            )
     inputs, outputs = tuple(found[: ufunc.nin]), found[ufunc.nin :]
     names = [ufunc.__name__] if ufunc.nout == 1 else [f"{ufunc.__name__}[{n}]" for n in range(ufunc.nout)]
     return tuple(operation(name, inputs, output) for name, output in zip(names, outputs, strict=True))

@@ -78,3 +78,13 @@ def test_elements_that_kernels_learnt_to_take(device):
     for function in (np.maximum, np.minimum, np.fmax, np.fmin):
         found = function(cuda.to_device(flags), cuda.to_device(flags[::-1].copy()))
         np.testing.assert_array_equal(found.copy_to_host(), function(flags, flags[::-1]))
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("ufunc", [np.add, np.fmin, np.power, np.negative, np.sqrt, np.arctan2])
+def test_complex_operands_do_not_become_real(device, ufunc):
+    """The error comes with the call, and not when the result is read."""
+    z, x = cuda.to_device(np.arange(3) * 1j), cuda.to_device(np.arange(3.0))
+    for operands in ([z], [np.complex64(1j)], [1j])[: 3 if ufunc.nin == 2 else 1]:
+        with pytest.raises(TypeError):
+            ufunc(*operands, *[x] * (ufunc.nin - 1), dtype=np.float64, casting="unsafe")
