@@ -178,6 +178,7 @@ def apply_into(
     Raises `ShapeError` for an array of another shape, `DTypeError` for one that cannot hold the results' kind, or whose
     dtype ``casting`` does not allow.
     """
+    check_out(out)
     is_usual = dtype is None and casting == "same_kind"
     key = key_of(ufunc, (*values, out)) if where is True and is_usual else None
     if key is not None and repeat_into(out, values, key):
@@ -240,6 +241,15 @@ def _check_dtypes(
     function = operations_of(ufunc, kinds, dtype, casting)[0]
     if out is not None:
         check_fits(function.dtype, out.dtype, casting)
+
+
+def check_out(out: Any) -> None:
+    """Raise `ArgumentTypeError` for an ``out=`` that is no device array: functions do not write host memory."""
+    if not isinstance(out, DeviceNDArray):
+        raise ArgumentTypeError(
+            f"out= of a function of device arrays is a device array, not {type(out).__name__}",
+            hint="leave out= away and copy the result: x.copy_to_host(host)",
+        )
 
 
 def check_fits(found: np.dtype[Any], wanted: np.dtype[Any], casting: Any = "same_kind") -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from portagpu.expressions.apply import check_fits
+from portagpu.errors import ShapeError
+from portagpu.expressions.apply import check_fits, check_out
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context
 from portagpu.ufuncs.operands import array_of, arrays_of
@@ -15,10 +16,16 @@ def context_of_any(*values: Any) -> Context | None:
     return next((x.context for x in values if isinstance(x, DeviceNDArray)), None)
 
 
-def into(result: DeviceNDArray, out: Any, casting: str = "same_kind") -> Any:
-    """NumPy's ``out=`` of functions that make a new array. Raises `DTypeError` for a dtype that ``casting`` refuses."""
+def into(result: DeviceNDArray, out: Any, casting: str = "same_kind", *, broadcast: bool = False) -> Any:
+    """NumPy's ``out=`` of functions that make a new array; ``broadcast``: it may have more elements than the result.
+
+    Raises `ArgumentTypeError`, `ShapeError`, and `DTypeError` for a dtype that ``casting`` refuses.
+    """
     if out is None:
         return result
+    check_out(out)
+    if result.shape != out.shape and not broadcast:
+        raise ShapeError(f"the result has shape {result.shape}, out= has {out.shape}")
     if casting != "unsafe":
         check_fits(result.dtype, out.dtype, casting)
     out[...] = result

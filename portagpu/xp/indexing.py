@@ -20,6 +20,7 @@ from portagpu.primitives.gathers.gathering import (
 )
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.ufuncs.operands import array_of, broadcast_shapes, operand
+from portagpu.xp.conversion import into
 
 __all__ = ["take", "take_along_axis"]
 
@@ -32,12 +33,8 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None, out: Any = None, m
     """
     x, indices = _operands(x, indices)
     x, at = along_axis(x, axis)
-    found = gather(x, at, 1, _at(indices, x.shape[at], x, mode))
-    if out is None:
-        return found
-    out[...] = found
-    given: DeviceNDArray = out
-    return given
+    found: DeviceNDArray = into(gather(x, at, 1, _at(indices, x.shape[at], x, mode)), out, "unsafe")
+    return found
 
 
 def take_along_axis(x: Any, indices: Any, /, *, axis: int | None = -1) -> DeviceNDArray:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from portagpu import dtypes
-from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, PortaGPUError, ShapeError, ShapeTypeError
+from portagpu.errors import DTypeError, OutOfBoundsError, PortaGPUError, ShapeError, ShapeTypeError
 from portagpu.expressions.applied import as_operand
-from portagpu.expressions.apply import apply, as_operands, convert, lazy_array, result_of, store, strides_of
+from portagpu.expressions.apply import apply, as_operands, check_out, convert, lazy_array, result_of, store, strides_of
 from portagpu.expressions.node import Node
 from portagpu.expressions.operations import conversion, operation
 from portagpu.expressions.reductions.reducers import SHORT, Reducer, is_reorderable, reducer_of
@@ -238,11 +238,11 @@ def finished(
         found = found.reshape(tuple(1 if axis in axes else extent for axis, extent in enumerate(x.shape)))
     if out is None:
         return found
-    if not isinstance(out, DeviceNDArray):
-        raise ArgumentTypeError(f"out= is a device array, not a {type(out).__name__}")
+    check_out(out)
+    target: DeviceNDArray = out
     operands, _, shape, context = as_operands((found,))
-    store(Node(context, conversion(found.dtype), operands, shape), out)
-    return out
+    store(Node(context, conversion(found.dtype), operands, shape), target)
+    return target
 
 
 def place(name: str, array: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> DeviceNDArray:

@@ -23,6 +23,8 @@ from portagpu.errors import (
 from portagpu.runtime.arrays import nearest
 from portagpu.runtime.arrays.facts import are_plain
 
+_NO_VALUE = np._NoValue
+"""What NumPy passes on for a keyword that was not given."""
 _functions: dict[str, Callable[..., Any]] = {}
 _keywords: dict[str, frozenset[str]] = {}
 ON_SHAPES = frozenset({"shape", "ndim", "size"})  # NumPy's own functions do: they only look at attributes
@@ -149,6 +151,8 @@ def _by_position(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def dispatch_function(function: Any, args: Any, kwargs: Any) -> Any:
     """`__array_function__` of device arrays."""
     name = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
+    if kwargs:  # NumPy's functions pass on what they were not given
+        kwargs = {keyword: value for keyword, value in kwargs.items() if value is not _NO_VALUE}
     if name in ON_SHAPES:
         return getattr(np, name).__wrapped__(*args, **kwargs)
     if name in METHODS and args and name not in _functions:

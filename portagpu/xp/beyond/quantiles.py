@@ -98,6 +98,8 @@ def _quantile(
     if not ((places >= 0) & (places <= 1)).all():
         raise ShapeError("quantiles are from 0 to 1, and percentiles from 0 to 100")
     if not rows.shape[-1]:
+        if without_nan:
+            return into(_nan_of_none(x, (*places.shape, *(shape if keepdims else rows.shape[:-1]))), out)
         raise OutOfBoundsError("quantiles of no elements")
     if weights is not None:
         along, _ = _rows(weights_like(weights, x, axis), axis)
@@ -119,7 +121,7 @@ def _rows(x: DeviceNDArray, axis: Any) -> tuple[DeviceNDArray, tuple[int, ...]]:
     kept = [n for n in range(x.ndim) if n not in gone]
     moved = x.transpose((*kept, *sorted(gone)))
     if len(gone) != 1:
-        moved = moved.copy().reshape(*(x.shape[n] for n in kept), -1)
+        moved = moved.copy().reshape(*(x.shape[n] for n in kept), math.prod(x.shape[n] for n in gone))
     return moved, tuple(1 if n in gone else extent for n, extent in enumerate(x.shape))
 
 
@@ -215,8 +217,13 @@ def _median(
     rows, shape = _rows(x, axis)
     if rows.shape[-1]:
         return _quantile(x, 0.5, axis, out, keepdims=keepdims, without_nan=without_nan, mix=_mean)
+    return into(_nan_of_none(x, shape if keepdims else rows.shape[:-1]), out)
+
+
+def _nan_of_none(x: DeviceNDArray, shape: tuple[int, ...]) -> DeviceNDArray:
+    """NaN as the mean of no elements is."""
     kind = x.dtype if x.dtype.kind in "fc" else creation.default_float(x.context)
-    return into(filled(shape if keepdims else rows.shape[:-1], math.nan, kind, x.context), out)
+    return filled(shape, math.nan, kind, x.context)
 
 
 def _without_nan(function: Callable[..., Any]) -> Callable[..., Any]:

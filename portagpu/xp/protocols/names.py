@@ -19,7 +19,7 @@ from portagpu.runtime.arrays.layout import checked_dtype, checked_shape, strides
 from portagpu.runtime.arrays.numpy_dispatch import register
 from portagpu.ufuncs.operands import mask_of, operand
 from portagpu.xp import creation, elementwise, indexing, manipulation, searching
-from portagpu.xp.conversion import array_of, arrays_of, into
+from portagpu.xp.conversion import array_of, arrays_of, context_of_any, into
 from portagpu.xp.data_types import astype
 from portagpu.xp.devices import context_on
 
@@ -201,15 +201,17 @@ register("flatnonzero", flatnonzero, frozenset())
 register("argwhere", searching.argwhere, frozenset())
 
 
-def _extract(condition: Any, arr: DeviceNDArray) -> DeviceNDArray:
-    return indexing.take(arr.ravel(), flatnonzero(array_of(condition, arr.context)), axis=0)
+def _extract(condition: Any, arr: Any) -> DeviceNDArray:
+    mask, x = arrays_of((condition, arr))
+    return indexing.take(x.ravel(), flatnonzero(mask), axis=0)
 
 
-def _compress(condition: Any, a: DeviceNDArray, axis: int | None = None, out: Any = None) -> Any:
-    mask = array_of(condition, a.context)
+def _compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
+    context = context_of_any(condition, a, out)
+    mask = array_of(condition, context)
     if mask.ndim != 1:
         raise ShapeError(f"the condition of compress has one axis, not {mask.ndim}", hint="condition.ravel()")
-    return into(indexing.take(a, flatnonzero(mask), axis=axis), out, "unsafe")
+    return indexing.take(array_of(a, context), flatnonzero(mask), axis=axis, out=out)
 
 
 register("extract", _extract, frozenset())
@@ -217,7 +219,7 @@ register("compress", _compress, _words("axis out"))
 
 
 def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
-    x = a if isinstance(a, DeviceNDArray) else array_of(a, indices.context)
+    x = array_of(a, context_of_any(indices, out))
     places = operand(indices)
     if isinstance(places, bool):
         places = np.int64(places)
@@ -265,7 +267,9 @@ register("copyto", _copyto, _words("casting where"))
 
 
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **named: Any) -> Any:
-    return into(elementwise.bounded(a, named.get("min", a_min), named.get("max", a_max), strict=True), out)
+    return into(
+        elementwise.bounded(a, named.get("min", a_min), named.get("max", a_max), strict=True), out, broadcast=True
+    )
 
 
 register("clip", _clip, _words("a_min a_max min max out"))

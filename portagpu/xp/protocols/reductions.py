@@ -12,6 +12,7 @@ from portagpu.expressions.operations import operation
 from portagpu.expressions.reductions import accumulations, functions
 from portagpu.runtime.arrays.numpy_dispatch import register
 from portagpu.ufuncs.operands import array_of, mask_of
+from portagpu.xp.conversion import into
 
 _REDUCING = frozenset({"axis", "dtype", "out", "keepdims", "initial", "where"})
 _UFUNCS = {
@@ -153,10 +154,7 @@ def _cumulative_of_standard(ufunc: np.ufunc) -> Any:
         if axis is None and array.ndim > 1:
             raise ShapeError(f"an array with {array.ndim} axes is accumulated along one", hint="pass axis=")
         found = accumulations.accumulate(ufunc, array, 0 if axis is None else axis, dtype, initial=include_initial)
-        if out is None:
-            return found
-        out[...] = found
-        return out
+        return into(found, out, "unsafe")
 
     return function
 

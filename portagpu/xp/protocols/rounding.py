@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.expressions.apply import apply, apply_into
+from portagpu.expressions.apply import apply
 from portagpu.expressions.writing import chosen
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.numpy_dispatch import register
@@ -22,7 +22,7 @@ def _round(a: DeviceNDArray, decimals: int = 0, out: Any = None) -> Any:
     if a.dtype.kind in "iu":
         return into(_to_multiples(a, 10**-decimals), out)
     if not decimals:
-        return apply(np.rint, a) if out is None else apply_into(out, np.rint, a)
+        return into(apply(np.rint, a), out)
     factor = a.dtype.type(10.0 ** abs(decimals))
     scale, back = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
     found = apply(back, apply(np.rint, apply(scale, a, factor)), factor)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, DTypeError
-from portagpu.expressions.apply import apply, apply_all, apply_into
+from portagpu.expressions.apply import apply, apply_all, apply_into, check_out
 from portagpu.expressions.at import at
 from portagpu.expressions.powers import power
 from portagpu.expressions.reductions.runs import reduceat
@@ -51,11 +51,8 @@ def _ufunc(
             raise DTypeError(
                 "where= without out= leaves elements undefined", hint="pass out=, or use numpy.where(condition, x, y)"
             )
-        if each is not None and not isinstance(each, DeviceNDArray):
-            raise ArgumentTypeError(
-                f"out= of a function of device arrays is a device array, not {type(each).__name__}",
-                hint="leave out= away and copy the result: x.copy_to_host(host)",
-            )
+        if each is not None:
+            check_out(each)
     if ufunc.nout == 1 and outs[0] is not None:
         return apply_into(outs[0], ufunc, *inputs, where=where, dtype=kind, casting=casting)
     if ufunc.nout == 1 and kind is None and casting == "same_kind":

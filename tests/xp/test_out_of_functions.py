@@ -1,0 +1,92 @@
+"""``out=`` of NumPy's functions: it has the shape of the result, and is on the device; operands may be on the host."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from portagpu import cuda
+
+FUNCTIONS = {
+    "take": lambda x, out: np.take(x, [0], 0, out=out),
+    "take clip": lambda x, out: np.take(x, [0], 0, out=out, mode="clip"),
+    "compress": lambda x, out: np.compress([True], x, 0, out=out),
+    "compress flat": lambda x, out: np.compress([False, True], x, out=out),
+    "choose": lambda x, out: np.choose((x > 3).astype(int), (x, -x), out=out),
+    "concatenate": lambda x, out: np.concatenate((x, x), out=out),
+    "stack": lambda x, out: np.stack((x, x), out=out),
+    "trace": lambda x, out: np.trace(x, out=out),
+    "round": lambda x, out: np.round(x, 1, out=out),
+    "round to whole numbers": lambda x, out: np.round(x, out=out),
+    "median": lambda x, out: np.median(x, 0, out=out),
+    "quantile": lambda x, out: np.quantile(x, 0.5, 0, out=out),
+    "nanpercentile": lambda x, out: np.nanpercentile(x, [30, 40], 0, out=out),
+    "sum": lambda x, out: np.sum(x, 0, out=out),
+    "nanmean": lambda x, out: np.nanmean(x, 0, out=out),
+    "var": lambda x, out: np.var(x, 0, out=out),
+    "nanvar": lambda x, out: np.nanvar(x, 0, out=out),
+    "nanstd": lambda x, out: np.nanstd(x, 0, out=out),
+    "cumsum": lambda x, out: np.cumsum(x, 1, out=out),
+    "cumulative_sum": lambda x, out: np.cumulative_sum(x, axis=1, out=out),
+    "einsum": lambda x, out: np.einsum("ij,ij->j", x, x, out=out),
+    "fft": lambda x, out: np.fft.rfft(x, out=out),
+    "argmax": lambda x, out: np.argmax(x, 0, out=out),
+    "nanargmax": lambda x, out: np.nanargmax(x, 0, out=out),
+    "fix": lambda x, out: np.fix(x, out=out),
+    "isposinf": lambda x, out: np.isposinf(x, out=out),
+    "clip": lambda x, out: np.clip(x, 2, 3, out=out),
+    "add": lambda x, out: np.add(x, x, out=out),
+}
+BROADCASTS = ("clip", "add", "fix", "isposinf")
+"""Functions of elements, whose operands NumPy broadcasts to the shape of ``out=``."""
+HOST = np.arange(5.0)[None]
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_shapes_and_memory(device, name):
+    function = FUNCTIONS[name]
+    expected = np.asarray(function(HOST, None))
+    for x in (HOST, cuda.to_device(HOST)):
+        out = cuda.to_device(np.zeros_like(expected))
+        assert function(x, out) is out
+        np.testing.assert_allclose(out.copy_to_host(), expected, rtol=1e-14)
+    others = [(2, *expected.shape), (1, *expected.shape), tuple(3 if n == 1 else n for n in expected.shape)]
+    for shape in others if name not in BROADCASTS else ():
+        if shape != expected.shape:
+            out = cuda.to_device(np.full(shape, 7, expected.dtype))
+            with pytest.raises(ValueError, match="out= has"):
+                function(cuda.to_device(HOST), out)
+            np.testing.assert_array_equal(out.copy_to_host(), np.full(shape, 7, expected.dtype))
+    on_host = np.full_like(expected, 7)
+    with pytest.raises(TypeError, match="is a device array"):
+        function(cuda.to_device(HOST), on_host)
+    np.testing.assert_array_equal(on_host, np.full_like(expected, 7))
+
+
+@pytest.mark.one_device
+def test_operands_on_the_host(device):
+    """Conditions on the device and elements on the host, and the other way round."""
+    on_device, on_host = cuda.to_device, lambda x: x
+    for function in (
+        lambda there: np.extract(there(HOST[0] > 2), HOST[0]),
+        lambda there: np.extract(HOST > 2, there(HOST)),
+        lambda there: np.compress(there(HOST[0] > 2), HOST, axis=1),
+    ):
+        found = function(on_device)
+        assert found.device == on_device(HOST).device
+        np.testing.assert_array_equal(found.copy_to_host(), function(on_host))
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("name", ["median", "nanmedian", "nanquantile", "nanpercentile"])
+def test_of_no_elements(device, name):
+    """NaN of rows without elements, and nothing of no rows, along any axes."""
+    function, shares = getattr(np, name), () if "median" in name else (0.5,)
+    for shape in ((0, 3, 2), (3, 0, 2), (3, 2, 0)):
+        for axis in (None, 0, 1, -1, (0, 1), (2, 0), ()):
+            for keepdims in (False, True):
+                found = function(cuda.to_device(np.zeros(shape)), *shares, axis=axis, keepdims=keepdims)
+                expected = np.sum(np.zeros(shape), axis=axis, keepdims=keepdims)
+                assert found.shape == expected.shape
+                assert np.isnan(found.copy_to_host()).all()
