@@ -37,6 +37,7 @@ from portagpu.frontend.operations.complex_numbers import modulus
 from portagpu.frontend.operations.environment import tuple_items
 from portagpu.ir.nodes import LogicalOp, Operation
 from portagpu.ir.types import PYINT, PYINT_NARROW, Scalar
+from portagpu.package_stamp import is_of_package
 
 
 @handles(len)
@@ -89,10 +90,11 @@ def _bound(ctx: FunctionState, value: Value) -> Value:
 def _python_integer(ctx: FunctionState, value: Value, *, narrow: bool = True) -> Value:
     """An integer as one of Python's, whose sums and products do not wrap around where those of its dtype do.
 
-    Those of 64 bits stay: Python's integers have no more. ``narrow``: 32 bits are enough for those that they hold.
+    Those of 64 bits stay: Python's integers have no more. ``narrow``: 32 bits are enough for those that they hold. The
+    package's own kernels count in the dtype of their sizes, which the launch chooses so that nothing wraps around.
     """
     kind = number_type(ctx, value)
-    if not isinstance(kind, Scalar) or kind.weak:
+    if not isinstance(kind, Scalar) or kind.weak or is_of_package(ctx.source.function):
         return value
     if isinstance(value, Const):
         return Const(int(value.value))
