@@ -197,7 +197,8 @@ QUIRKS: tuple[Quirk, ...] = (
         value=False,
         reason="3.1 and 5.0: under a branch with a barrier, a condition that threads computed before a barrier may have"
         " the last thread's value after it, and one before the branch's first barrier that of the first thread; 3.1:"
-        " what follows such a branch is compiled twice, so that nine in a row never end",
+        " what follows such a branch is compiled twice, so that nine in a row never end, nor do eight loops with"
+        " barriers and bounds of their own (six take 14 s)",
     ),
     Quirk(
         match="portable computing language",
