@@ -22,6 +22,7 @@ class Hints:
     cuts_subscripts: bool = True
     keeps_negations: bool = True
     blends_values: bool = True
+    sums_differences: bool = True
     crashing_compiler: bool = True
 
 
@@ -33,6 +34,7 @@ _HINTS = {
         cuts_subscripts=False,
         keeps_negations=False,
         blends_values=False,
+        sums_differences=False,
     ),
 }
 _NO_POINTERS = "kernels cannot take its memory as addresses (unified shared memory), and it takes no SPIR-V"

@@ -75,6 +75,7 @@ def capabilities_of(facts: Mapping[str, str], answers: Mapping[str, Any], hints:
         cuts_subscripts=hints.cuts_subscripts,
         keeps_negations=hints.keeps_negations,
         blends_values=hints.blends_values,
+        sums_differences=hints.sums_differences,
         crashing_compiler=hints.crashing_compiler,
         line_directives=False,
         opencl_c_version=(0, 0),
