@@ -72,7 +72,7 @@ def loaded(context: cl.Context, device: DeviceRecord, binary: bytes, options: tu
     return cl.Program(raw)
 
 
-def binary_of(program: cl.Program) -> bytes | None:
+def binary_of(program: Any) -> bytes | None:
     """What the driver compiled; None where it has no binaries. Raises the driver's error."""
     binaries: Any = program.get_info(cl.program_info.BINARIES)
     return bytes(binaries[0]) if binaries else None
@@ -132,7 +132,7 @@ def _built(context: cl.Context, device: DeviceRecord, source: str, options: tupl
         if getattr(error, "code", None) != _BUILD_FAILURE:
             raise
         raise _build_error(error, log_of(raw, device), source) from error
-    if caps is not None and not caps.runs_optimised and _UNKNOWN_INTRINSIC.search(_binary(raw)):
+    if caps is not None and not caps.runs_optimised and _UNKNOWN_INTRINSIC.search(binary_of(raw) or b""):
         raw = _cl._Program(context, source)
         build_quietly(raw, (*options, *_WITHOUT_INTRINSICS))
     return raw
@@ -195,12 +195,8 @@ def _by_hand(source: str) -> str:
     return _KERNEL.sub("__attribute__((vec_type_hint(float4))) __kernel void ", source)
 
 
-def _binary(program: Any) -> bytes:
-    return bytes(program.get_info(cl.program_info.BINARIES)[0])
-
-
 def _text(program: Any) -> str:
-    return _binary(program).decode("latin1").rstrip("\0")
+    return bytes(program.get_info(cl.program_info.BINARIES)[0]).decode("latin1").rstrip("\0")
 
 
 def _is_rewritten(device: DeviceRecord) -> bool:

@@ -17,7 +17,7 @@ from portagpu.frontend.operations.calls import value_of
 from portagpu.ir.names import CAPTURED_ARRAYS
 from portagpu.ir.nodes import Assign, Constant, Expr, Var
 from portagpu.ir.types import BOOLEAN
-from portagpu.ir.walk import children
+from portagpu.ir.walk import all_expressions
 
 
 def captured(ctx: FunctionState, value: Any, name: str) -> Value:
@@ -107,15 +107,10 @@ def _apart(ctx: FunctionState, name: str, parts: tuple[Value, ...]) -> tuple[Val
     kept: list[Value] = []
     written: set[str] = set()
     for n, part in enumerate(parts):
-        kept.append(ctx.temp(part) if is_expr(part) and _reads_any(part, written) else part)
+        reads = is_expr(part) and any(isinstance(e, Var) and e.name in written for e in all_expressions(part))
+        kept.append(ctx.temp(part) if is_expr(part) and reads else part)
         written.add(f"{name}.{n}")
     return tuple(kept)
-
-
-def _reads_any(expr: Expr, names: set[str]) -> bool:
-    if isinstance(expr, Var):
-        return expr.name in names
-    return any(_reads_any(child, names) for child in children(expr))
 
 
 def is_stable(ctx: FunctionState, value: Expr) -> bool:
