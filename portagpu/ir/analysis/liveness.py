@@ -28,7 +28,7 @@ class Liveness:
         return self._after[id(statement)]
 
     def _block(self, body: tuple[Stmt, ...], live: _Slots, at_break: _Slots, at_continue: _Slots) -> _Slots:
-        """What is live before a block, after which ``live`` is; jumps in it lead to where the others are live."""
+        """The variables live before a block, after which ``live`` are; jumps lead to where the others are live."""
         for statement in reversed(body):
             self._after[id(statement)] = self._after.get(id(statement), _NONE) | live
             live = self._before(statement, live, at_break, at_continue)
@@ -58,7 +58,7 @@ class Liveness:
                 return live | read
 
     def _loop(self, body: tuple[Stmt, ...], live: _Slots, read: _Slots) -> _Slots:
-        """What is live before each turn of a loop that reads ``read`` to decide whether there is one."""
+        """The variables live before each turn of a loop, which reads ``read`` to decide whether there is one."""
         head = live | read
         while True:
             before = head | self._block(body, head, live, head)

@@ -24,7 +24,7 @@ from portagpu.runtime.arrays import nearest
 from portagpu.runtime.arrays.facts import are_plain
 
 _NO_VALUE = np._NoValue
-"""What NumPy passes on for a keyword that was not given."""
+"""The value that NumPy passes on for a keyword that was not given."""
 _functions: dict[str, Callable[..., Any]] = {}
 _keywords: dict[str, frozenset[str]] = {}
 ON_SHAPES = frozenset({"shape", "ndim", "size"})  # NumPy's own functions do: they only look at attributes

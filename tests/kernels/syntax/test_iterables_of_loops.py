@@ -1,4 +1,4 @@
-"""What `for` loops over is evaluated once, before the loop; elements are read as their turn comes.
+"""Iterables of `for` are evaluated once, before the loop; elements are read as their turn comes.
 
 Generated programs change the variables and the arrays in the loop, and are run by Python, too.
 """
