@@ -46,7 +46,7 @@ HOST = np.arange(5.0)[None]
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_shapes_and_memory(device, name):
     function = FUNCTIONS[name]
-    expected = np.asarray(function(HOST, None))
+    expected = np.trunc(HOST) if name == "fix" else np.asarray(function(HOST, None))  # NumPy 2.5 warns of np.fix
     for x in (HOST, cuda.to_device(HOST)):
         out = cuda.to_device(np.zeros_like(expected))
         assert function(x, out) is out

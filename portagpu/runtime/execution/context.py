@@ -307,7 +307,8 @@ class Context(ContextNames):
                 stream.close()
         finally:
             with _lock:
-                _by_native.pop(address, None)
+                if _by_native.get(address) is self:  # another may share the driver's context
+                    del _by_native[address]
                 self._closed = True
                 self._driver.close()
             self._wrapped.clear()

@@ -45,3 +45,9 @@ def test_copies_between_contexts(device, foreign):
     np.testing.assert_array_equal(foreign.copy_to_host(), [1, 0] * 4)
     own.copy_to_device(foreign[::-1], stream=cuda.stream())
     np.testing.assert_array_equal(own.copy_to_host(), [0, 1] * 4)
+
+
+def test_contexts_that_share_a_drivers_are_closed_alone(device):
+    current = cuda.current_context()
+    Context(device, current.cl_context, current.settings).close()
+    assert Context.wrap(current.cl_context) is current
