@@ -28,7 +28,7 @@ SILENT = """\
 | --- | --- |
 | Python numbers in kernels | weak: with float32 `x`, `x * 2.0` is float32; see [dialect.md](dialect.md) |
 | integers in kernels | keep the width of their dtype and wrap around, as in NumPy |
-| threads that leave a loop after different numbers of barriers | wrong on every device |
+| barriers behind a loop that threads leave after different numbers of turns | wrong on NVIDIA GPUs, as in CUDA; right elsewhere |
 | a kernel that waits for the host, through mapped memory | waits for ever: such a launch returns when the kernel ends |
 | a block that waits for another one of the same launch | may wait for ever: only `cg.this_grid().sync()` makes blocks run at once |
 | a thread that waits for a later one of its block, without a barrier | waits for ever on CPUs; locks work: [lockstep.md](lockstep.md#threads-that-wait-for-a-later-thread) |

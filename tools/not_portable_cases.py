@@ -166,14 +166,6 @@ DEVICES = (
         "Two atomics on `z.view(np.float32)`.",
     ),
     Case(
-        "Barriers whose number depends on memory, after a return",
-        kernel(
-            "i = cuda.grid(1)\nif i > 3:\n    return\nwhile x[0] < 2:\n    cuda.syncthreads()\n"
-            "    if i == 0:\n        x[0] += 1\n    cuda.syncthreads()"
-        ),
-        "Read what decides before the return, or let all threads run the loop.",
-    ),
-    Case(
         "More shared memory than the device has",
         kernel("a = cuda.shared.array((4096, 4096), np.float64)\nx[0] = a[0, 0]"),
         "Smaller tiles: `cuda.get_current_device().MAX_SHARED_MEMORY_PER_BLOCK` tells the limit.",

@@ -52,14 +52,12 @@ def specialise(
     bounds: bool = False,
     block_dim: tuple[int, int, int] | None = None,
     cluster: tuple[int, int, int] | None = None,
-    checks_end: bool = True,
     dependencies: Dependencies | None = None,
 ) -> Program:
     """Lower a kernel for the given argument types: typed IR, which the passes of a device come after.
 
     ``wide_index`` asks for 64-bit subscripts, ``debug`` for exceptions, ``fast`` for none where float32 numbers are
-    divided by zero, ``bounds`` for checks of subscripts. ``cluster``: blocks that run together. ``checks_end``: a
-    thread whose check fails ends there; else it reports, and goes on with a subscript inside the array.
+    divided by zero, ``bounds`` for checks of subscripts. ``cluster``: blocks that run together.
     ``dependencies`` records what is read of the program around the kernel.
     Raises subclasses of `portagpu.errors.KernelError`.
     """
@@ -70,7 +68,6 @@ def specialise(
         debug=debug,
         fast=fast,
         bounds=bounds,
-        checks_end=checks_end,
         cluster=cluster,
         dependencies=dependencies,
     )

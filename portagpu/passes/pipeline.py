@@ -13,7 +13,6 @@ from functools import partial
 
 from portagpu.device.capabilities import Capabilities
 from portagpu.ir.analysis.races import races
-from portagpu.ir.nodes import Stmt
 from portagpu.ir.program import Function, GridShape, Program
 from portagpu.ir.recursion import deeply_nested
 from portagpu.passes.arithmetic.bare_subscripts import unwrapped
@@ -32,7 +31,7 @@ from portagpu.passes.emulation.grid_barriers import grid_barriers
 from portagpu.passes.emulation.grid_fusion import check_fits, fuse
 from portagpu.passes.emulation.halves import without_halves
 from portagpu.passes.emulation.hints import without_hints
-from portagpu.passes.emulation.lockstep import lockstep
+from portagpu.passes.emulation.lockstep import Around, lockstep
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +97,12 @@ def _lacks_warps(program: Program, target: Target) -> bool:
     return not target.caps.warp_instructions
 
 
+def _in_step(program: Program, target: Target) -> Program:
+    of_users = _lacks_warps(program, target) and not program.library
+    made = lockstep(program, Around.BARRIERS if of_users else Around.WARPS)
+    return lockstep(program, Around.LEFT) if refused(made, gates=not target.caps.conditional_barriers) else made
+
+
 PIPELINE = ordered(
     Pass(
         name="emulated_warps",
@@ -146,9 +151,10 @@ PIPELINE = ordered(
     ),
     Pass(
         name="lockstep",
-        does="lets all threads of a block run loops around emulated warp operations equally often",
-        run=lambda program, target: lockstep(program),
-        when="warps are emulated, or the grid was fused",
+        does="lets all threads of a block run loops around barriers equally often",
+        run=_in_step,
+        when="warps are emulated, or the grid was fused; in kernels of users wherever the device lacks CUDA's warp "
+        "instructions, or threads that left before could not keep up what steers a loop",
         after=("emulated_warps", "grid_fusion"),  # whose barriers are those of the block, and of several blocks
     ),
     Pass(
@@ -242,18 +248,6 @@ def legalise(
 def run_pass(name: str, program: Program, caps: Capabilities, launch: GridShape | None = None) -> Program:
     """The program after one pass of the pipeline, or as it is where the pass does not apply."""
     return _through((_named(name),), program, Target(caps, launch))
-
-
-@deeply_nested
-def refused_statements(
-    program: Program, caps: Capabilities, launch: GridShape | None = None, passes: tuple[Pass, ...] = PIPELINE
-) -> tuple[Stmt, ...]:
-    """The statements for which `converge` would refuse the program, where it is among the passes."""
-    converging = _named("converge")
-    if converging not in passes:
-        return ()
-    before = passes[: passes.index(converging)]
-    return refused(_through(before, program, Target(caps, launch)), gates=not caps.conditional_barriers)
 
 
 def _named(name: str) -> Pass:

@@ -19,7 +19,8 @@ from portagpu.ir.program import GridShape
 from portagpu.ir.text import program_text
 from portagpu.ir.types import PYINT, ArrayType, Layout, Scalar
 from portagpu.ir.verify import verify
-from portagpu.passes.pipeline import PIPELINE, Pass, legalise, ordered, refused_statements, run_pass
+from portagpu.passes.barriers.converge import refused
+from portagpu.passes.pipeline import PIPELINE, Pass, legalise, ordered, run_pass
 
 FLOATS, DOUBLES, INTEGERS, HALVES = (ArrayType(Scalar(d), 1, Layout.C) for d in (FLOAT32, FLOAT64, INT32, FLOAT16))
 PLAIN = dataclasses.replace(IDEAL, **from_ptx(False))
@@ -253,11 +254,13 @@ def test_converge_refuses_what_threads_that_left_would_steer():
             cuda.syncthreads()
 
     program = lowered(steered, INTEGERS, PYINT)
-    (statement,) = refused_statements(program, PLAIN)
+    (statement,) = refused(program)
     with pytest.raises(UnsupportedSyntaxError, match="decides how often a loop") as caught:
         run_pass("converge", program, PLAIN)
     assert caught.value.span == statement.span
-    assert not refused_statements(lowered(neighbours, FLOATS, FLOATS, PYINT), PLAIN)
+    assert not refused(lowered(neighbours, FLOATS, FLOATS, PYINT))
+    text = program_text(legalise(program, PLAIN))  # where loops ask before each turn
+    assert "while ne(pg.votes" in text
 
 
 @cuda.jit
@@ -304,9 +307,9 @@ def names_again_in_a_loop_that_goes_on(x, n):
 
 
 def test_names_of_what_steered_a_loop_may_be_used_again():
-    assert not refused_statements(lowered(names_again, INTEGERS, PYINT), PLAIN)
-    assert refused_statements(lowered(names_again_before_another_turn, INTEGERS, PYINT), PLAIN)
-    assert refused_statements(lowered(names_again_in_a_loop_that_goes_on, INTEGERS, PYINT), PLAIN)
+    assert not refused(lowered(names_again, INTEGERS, PYINT))
+    assert refused(lowered(names_again_before_another_turn, INTEGERS, PYINT))
+    assert refused(lowered(names_again_in_a_loop_that_goes_on, INTEGERS, PYINT))
 
 
 def test_divergence_marks_what_sets_variables_for_later():
@@ -496,4 +499,3 @@ def test_a_back_end_may_want_no_passes():
     plain = program_text(lowered(neighbours, *types))
     assert program_text(lower_kernel(neighbours.source, types, PLAIN, passes=())) == plain
     assert program_text(lower_kernel(neighbours.source, types, PLAIN)) != plain
-    assert not refused_statements(lowered(neighbours, *types), PLAIN, passes=())

@@ -10,7 +10,7 @@ from portagpu.frontend.source.dependencies import Dependencies
 from portagpu.frontend.specialise import specialise
 from portagpu.ir.program import GridShape, Program
 from portagpu.ir.types import ArgumentType
-from portagpu.passes.pipeline import PIPELINE, Pass, legalise, refused_statements
+from portagpu.passes.pipeline import PIPELINE, Pass, legalise
 
 
 def lower_kernel(
@@ -37,25 +37,16 @@ def lower_kernel(
     `portagpu.errors.KernelError`.
     """
 
-    def lowered(checks_end: bool) -> Program:
-        return specialise(
-            source,
-            arguments,
-            caps,
-            wide_index=wide_index,
-            debug=debug,
-            fast=fast,
-            bounds=bounds,
-            block_dim=block_dim,
-            cluster=cluster,
-            checks_end=checks_end,
-            dependencies=dependencies,
-        )
-
-    passes = PIPELINE if passes is None else passes
-    program = lowered(True)
-    if program.checked and refused_statements(program, caps, launch, passes):
-        # a failed check ends its thread, and what it would have read decides about a barrier: let the thread go on,
-        # with a subscript inside the array, which is lowered in place of the one that was checked
-        program = lowered(False)
-    return legalise(replace(program, fma=fma), caps, launch, passes)
+    program = specialise(
+        source,
+        arguments,
+        caps,
+        wide_index=wide_index,
+        debug=debug,
+        fast=fast,
+        bounds=bounds,
+        block_dim=block_dim,
+        cluster=cluster,
+        dependencies=dependencies,
+    )
+    return legalise(replace(program, fma=fma), caps, launch, PIPELINE if passes is None else passes)

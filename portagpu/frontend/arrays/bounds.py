@@ -9,19 +9,7 @@ from portagpu.frontend.core.exceptions import Raise, check
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, Value
 from portagpu.ir import names
-from portagpu.ir.nodes import (
-    Compare,
-    CompareOp,
-    Constant,
-    Expr,
-    Logical,
-    LogicalOp,
-    Negate,
-    Offset,
-    Operation,
-    Select,
-    Var,
-)
+from portagpu.ir.nodes import Compare, CompareOp, Constant, Expr, Logical, LogicalOp, Negate, Offset, Operation, Var
 from portagpu.ir.types import LONG, Scalar
 
 
@@ -48,10 +36,7 @@ def in_bounds(ctx: FunctionState, value: Value, kind: Scalar, array: ArrayValue,
             values=(index, *(convert(ctx, n, LONG) for n in array.shape)),
         ),
     )
-    if ctx.program.checks_end or isinstance(held, Const):
-        return held
-    zero = constant(ctx, 0, kind)  # the thread goes on, but not outside of the array
-    return ctx.temp(Select(_inside(ctx, index, kind, extent), index, zero, kind, span=ctx.span))
+    return held
 
 
 def _inside(ctx: FunctionState, index: Expr, kind: Scalar, extent: Expr) -> Expr:

@@ -60,8 +60,7 @@ def check(ctx: FunctionState, wrong: Condition, raised: Raise) -> None:
         return
     with ctx.nested() as block:
         _record(ctx, raised)
-        if ctx.program.checks_end:
-            _leave(ctx)
+        _leave(ctx)
     ctx.emit(If(wrong, tuple(block), (), span=ctx.span))
 
 

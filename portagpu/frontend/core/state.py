@@ -64,7 +64,6 @@ class ProgramState:
         debug: bool,
         fast: bool = False,
         bounds: bool = False,
-        checks_end: bool = True,
         cluster: tuple[int, int, int] | None = None,
         dependencies: Dependencies | None = None,
     ) -> None:
@@ -75,7 +74,6 @@ class ProgramState:
         self.debug = debug  # exceptions are reported
         self.fast = fast  # but not for float32 quotients
         self.bounds = bounds  # subscripts are checked
-        self.checks_end = checks_end  # a thread whose subscript or divisor is wrong ends there
         self.cluster = cluster  # blocks that run together, where they are more than one
         self.faults: dict[Any, KernelException] = {}
         self.remarks: dict[Any, Remark] = {}  # by what and where: functions are lowered for each kind of call

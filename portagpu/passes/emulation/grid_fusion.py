@@ -13,13 +13,12 @@ from dataclasses import fields, replace
 from typing import Any
 
 from portagpu.device.capabilities import Capabilities
-from portagpu.dtypes import UINT32
 from portagpu.errors import KernelValueError, LaunchConfigError, MissingCapabilityError
 from portagpu.ir.analysis.uniform import BLOCK_VOTES, EXCHANGES
-from portagpu.ir.names import DYNAMIC_SHARED_ARRAY, GRID_VOTES, WARP_FLAGS, WARP_VALUES
+from portagpu.ir.names import DYNAMIC_SHARED_ARRAY, WARP_FLAGS, WARP_VALUES
 from portagpu.ir.nodes import Binary, BinaryOp, Constant, Expr, Node, Offset, Operation, Var
 from portagpu.ir.program import Function, GridShape, MemoryArray, Program
-from portagpu.ir.types import DYNAMIC_SHARED, INT, WARP, Pointer, Scalar, Space, element_size
+from portagpu.ir.types import DYNAMIC_SHARED, INT, WARP, Pointer, Scalar, element_size
 from portagpu.passes.emulation.exchange_buffers import BUFFERS
 from portagpu.passes.rewriting import operations
 
@@ -41,14 +40,11 @@ def fuse(program: Program, shape: GridShape) -> Program:
         replace(a, shape=(count * a.size,) if a.name in own else (BUFFERS, max(a.shape[1], count * shape.threads)))
         for a in program.shared
     ]
-    votes = MemoryArray(
-        name=GRID_VOTES, element=Scalar(UINT32), shape=(1,), space=Space.SHARED, span=program.kernel.span
-    )
     return replace(
         program,
         kernel=fused.function(program.kernel, is_kernel=True),
         functions=tuple(fused.function(f, is_kernel=False) for f in program.functions),
-        shared=(*shared, votes),
+        shared=tuple(shared),
         fused=shape,
         block_dim=(count * shape.threads, 1, 1),
     )

@@ -1,8 +1,9 @@
-"""Pass: loops around warp operations run in lockstep, where warps are emulated by barriers of the block.
+"""Pass: all threads of a block run loops around barriers equally often.
 
-Each warp of a CUDA block runs such a loop as often as it likes; a barrier needs all threads of the block. A loop whose
-trip count may differ between threads therefore goes on until every thread of the block is done, and threads that are
-done before only walk along:
+CUDA lets each warp run a loop around warp operations as often as it likes, and on its GPUs threads that are done with a
+loop around barriers let the others go on. Elsewhere a barrier needs all threads of the block, also the barriers that
+emulate warp operations. A loop whose trip count may differ between threads therefore goes on until every thread of the
+block is done, and threads that are done before only walk along:
 
     while go():          go = condition
         x = shuffle(x)   any = vote(go)
@@ -14,9 +15,11 @@ done before only walk along:
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import IntEnum
 
+from portagpu.dtypes import UINT32, UINT64
 from portagpu.ir.analysis.uniform import EXCHANGES, Uniformity, is_barrier, is_pure, jumps, slots_in
-from portagpu.ir.names import GRID_VOTES, WARP_VALUES, own
+from portagpu.ir.names import VOTES, own
 from portagpu.ir.nodes import (
     Assign,
     Binary,
@@ -28,6 +31,7 @@ from portagpu.ir.nodes import (
     CompareOp,
     Constant,
     Continue,
+    Evaluate,
     Expr,
     For,
     If,
@@ -38,60 +42,95 @@ from portagpu.ir.nodes import (
     Var,
     While,
 )
-from portagpu.ir.program import Function, ParameterRole, Program
+from portagpu.ir.program import Function, MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, INT, Pointer, Scalar, Space
 from portagpu.ir.walk import all_statements, blocks, expressions
+from portagpu.passes.rewriting import handed_down
+
+_NUMBER = Pointer(INT, Space.SHARED)
 
 
-def lockstep(program: Program) -> Program:
-    """The same program with every loop around an emulated warp operation run equally often by all threads."""
-    name = WARP_VALUES if program.fused is None else GRID_VOTES
-    scratch = next((a for a in program.shared if a.name == name), None)
-    if scratch is None:
-        return program
-    cell = Var(name, Pointer(scratch.element, Space.SHARED), span=scratch.span)
-    every = program.fused is not None  # barriers of blocks are barriers of all blocks, too
-    callees: frozenset[str] = frozenset()
+class Around(IntEnum):
+    """Which loops must run equally often: those around warp operations, or around any barrier.
+
+    Threads that have left before keep up what steers loops around other barriers, says
+    `portagpu.passes.barriers.converge`; with ``LEFT`` they need not.
+    """
+
+    WARPS = 0
+    BARRIERS = 1
+    LEFT = 2
+
+
+def lockstep(program: Program, around: Around = Around.WARPS) -> Program:
+    """The same program with loops around barriers run equally often by all threads."""
+    if program.fused is not None:
+        around = Around.LEFT  # barriers of blocks are barriers of all blocks, which are apart
+    waits = _Waits(around)
+    voting: set[str] = set()
     functions: list[Function] = []
-    for function in program.functions:  # callees come first
-        if _exchanges(function.body, callees, every):
-            callees |= {function.name}
-            function = _Lockstep(function, callees, cell, every, is_kernel=False).run()
-        functions.append(function)
-    kernel = program.kernel
-    if _exchanges(kernel.body, callees, every):
-        kernel = _Lockstep(kernel, callees, cell, every, is_kernel=True).run()
-    return replace(program, kernel=kernel, functions=tuple(functions))
+    for function in (*program.functions, program.kernel):  # callees come first
+        made = _Lockstep(function, waits, is_kernel=function is program.kernel)
+        functions.append(made.run())
+        waits.note(function)
+        if made.votes:
+            voting.add(function.name)
+    if not voting:
+        return program
+    *others, kernel = functions
+    array = MemoryArray(name=VOTES, element=INT, shape=(1,), space=Space.SHARED, span=kernel.span)
+    program = replace(program, kernel=kernel, functions=tuple(others), shared=(*program.shared, array))
+    cell = Parameter(name=VOTES, type=_NUMBER, role=ParameterRole.SHARED)
+    return handed_down(program, (cell,), lambda function: function.name in voting)
 
 
-def _exchanges(body: tuple[Stmt, ...], callees: frozenset[str], every: bool) -> bool:
-    """Whether there is a barrier that threads may reach differently often; ``every``: any barrier is one."""
-    for statement in all_statements(body):
-        if not is_barrier(statement, callees):
-            continue
-        value = getattr(statement, "value", None)
-        if (
-            every
-            or isinstance(value, CallFunction)
-            or (isinstance(value, Operation) and (value.name in EXCHANGES or value.name == "warp_barrier"))
-        ):
-            return True
-    return False
+class _Waits:
+    """Which statements hold a barrier; ``exchanges``: one of warps, which threads may reach as they like."""
+
+    def __init__(self, around: Around) -> None:
+        self.around = around
+        self._callees: frozenset[str] = frozenset()
+        self._exchanging: frozenset[str] = frozenset()
+
+    def note(self, function: Function) -> None:
+        """Know a function that others call."""
+        if self.anywhere(function.body):
+            self._callees |= {function.name}
+        if self.exchanges(function.body):
+            self._exchanging |= {function.name}
+
+    def anywhere(self, body: tuple[Stmt, ...]) -> bool:
+        if self.around is Around.WARPS:
+            return self.exchanges(body)
+        return any(is_barrier(s, self._callees) for s in all_statements(body))
+
+    def exchanges(self, body: tuple[Stmt, ...]) -> bool:
+        return any(is_barrier(s, self._exchanging) and _is_of_warps(s) for s in all_statements(body))
+
+
+def _is_of_warps(barrier: Stmt) -> bool:
+    value = barrier.value if isinstance(barrier, Assign | Evaluate) else None
+    return isinstance(value, CallFunction) or (
+        isinstance(value, Operation) and (value.name in EXCHANGES or value.name == "warp_barrier")
+    )
 
 
 class _Lockstep:
-    def __init__(self, function: Function, callees: frozenset[str], cell: Var, every: bool, *, is_kernel: bool) -> None:
-        self.function, self.callees, self.cell, self.every = function, callees, cell, every
+    def __init__(self, function: Function, waits: _Waits, *, is_kernel: bool) -> None:
+        self.function, self.waits, self.is_kernel = function, waits, is_kernel
         self.uniform = Uniformity(function, arguments=is_kernel)
         self.fixed = {
             (p.name, p.type)
             for p in function.parameters
             if is_kernel and p.role in (ParameterRole.SHAPE, ParameterRole.SCALAR)
         }
+        self.votes = 0
         self._count = 0
 
     def run(self) -> Function:
-        return replace(self.function, body=tuple(self._block(self.function.body, False)))
+        if not self.waits.anywhere(self.function.body):
+            return self.function
+        return replace(self.function, body=tuple(self._block(self.function.body, not self.is_kernel)))
 
     def _fresh(self, word: str, kind: Scalar = BOOLEAN) -> Var:
         self._count += 1
@@ -101,7 +140,7 @@ class _Lockstep:
         """Rewrite the loops of a block; ``apart``: some threads of the block may not be here."""
         result: list[Stmt] = []
         for statement in body:
-            if not _exchanges((statement,), self.callees, self.every):
+            if not self.waits.anywhere((statement,)):
                 result.append(statement)
             elif isinstance(statement, If):
                 inner = apart or not self.uniform.is_uniform(statement.condition)
@@ -130,10 +169,11 @@ class _Lockstep:
         heads = expressions(loop)
         if not all(map(self.uniform.is_uniform, heads)) or self.uniform.leaves_apart(loop):
             return False
-        if any(self._divides(s) for s in loop.body):
-            return False
-        if not apart:
-            return True
+        returns = any(self._divides(s) for s in loop.body)
+        if self.waits.around is Around.BARRIERS and not self.waits.exchanges((loop,)):
+            return isinstance(loop, For) or not returns  # a loop of turns that are counted ends by itself
+        if returns or not apart:
+            return not returns
         return not jumps(loop.body) and all(is_pure(e) and slots_in(e) <= self.fixed for e in heads)
 
     # loops that go on until the last thread is done ---------------------------------------------------------------
@@ -145,41 +185,55 @@ class _Lockstep:
         tail: list[Stmt] = []
         if isinstance(loop, For):
             counter = loop.counter
-            assert isinstance(counter.type, Scalar)
-            head.append(Assign(counter, loop.start, span=span))
+            head += [Assign(counter, loop.start, span=span), Assign(go, _begins(loop), span=span)]
             step = Binary(BinaryOp.ADD, counter, loop.step, counter.type, span=span)
-            tail.append(Assign(counter, step, span=span))
-            condition = _for_condition(loop)
+            tail += [Assign(go, _goes_on(loop), span=span), Assign(counter, step, span=span)]
         else:
-            condition = loop.condition
+            head.append(Assign(go, loop.condition, span=span))
+            tail.append(Assign(go, loop.condition, span=span))
         body = self._block(loop.body, True)
         if jumps(loop.body):
             run = self._fresh("run")
             start = Assign(run, Constant(True, BOOLEAN, span=span), span=span)
             body = [start, *_without_jumps(tuple(body), go, run)]
-        again: list[Stmt] = [
-            If(go, (*body, *tail), (), span=span),
-            If(go, (Assign(go, condition, span=span),), (), span=span),
-            self._vote(go, votes),
-        ]
+        again = (If(go, tuple(body), (), span=span), If(go, tuple(tail), (), span=span), self._vote(go, votes))
         more = Compare(CompareOp.NE, votes, Constant(0, INT, span=span), span=span)
-        return [*head, Assign(go, condition, span=span), self._vote(go, votes), While(more, tuple(again), span=span)]
+        return [*head, self._vote(go, votes), While(more, again, span=span)]
 
     def _vote(self, go: Var, votes: Var) -> Stmt:
-        cell = Operation("reinterpret", (self.cell,), Pointer(INT, Space.SHARED), span=go.span)
+        self.votes += 1
+        cell = Var(VOTES, _NUMBER, span=go.span)
         vote = Operation("syncthreads_or", (cell, Cast(go, INT, span=go.span)), INT, effect=True, span=go.span)
         return Assign(votes, vote, span=go.span)
 
 
-def _for_condition(loop: For) -> Expr:
-    span, counter = loop.span, loop.counter
-    up = Compare(CompareOp.LT, counter, loop.stop, span=span)
-    down = Compare(CompareOp.GT, counter, loop.stop, span=span)
+def _by_direction(loop: For, up: Expr, down: Expr) -> Expr:
     if loop.descending is not None:
         return down if loop.descending else up
     assert isinstance(loop.step.type, Scalar)
-    rising = Compare(CompareOp.GT, loop.step, Constant(0, loop.step.type, span=span), span=span)
-    return Select(rising, up, down, BOOLEAN, span=span)
+    rising = Compare(CompareOp.GT, loop.step, Constant(0, loop.step.type, span=loop.span), span=loop.span)
+    return Select(rising, up, down, BOOLEAN, span=loop.span)
+
+
+def _begins(loop: For) -> Expr:
+    """Whether there is a first turn."""
+    counter, stop = loop.counter, loop.stop
+    up, down = (Compare(op, counter, stop, span=loop.span) for op in (CompareOp.LT, CompareOp.GT))
+    return _by_direction(loop, up, down)
+
+
+def _goes_on(loop: For) -> Expr:
+    """Whether there is a turn after one: the way to the end is longer than a step, whatever their sum would be."""
+    assert isinstance(loop.counter.type, Scalar)
+    kind, span = Scalar(UINT64 if loop.counter.type.dtype.size == 8 else UINT32), loop.span
+    counter, stop, step = (Cast(e, kind, span=span) for e in (loop.counter, loop.stop, loop.step))
+
+    def less(left: Expr, right: Expr) -> Expr:
+        return Binary(BinaryOp.SUB, left, right, kind, span=span)
+
+    up = Compare(CompareOp.GT, less(stop, counter), step, span=span)
+    down = Compare(CompareOp.GT, less(counter, stop), less(Constant(0, kind, span=span), step), span=span)
+    return _by_direction(loop, up, down)
 
 
 def _without_jumps(body: tuple[Stmt, ...], go: Var, run: Var) -> list[Stmt]:
