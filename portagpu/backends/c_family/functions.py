@@ -12,6 +12,7 @@ from portagpu.backends.c_family.names import Names
 from portagpu.backends.c_family.printer import Printer
 from portagpu.device.capabilities import DeviceType
 from portagpu.dtypes import BOOL
+from portagpu.ir.analysis.choices import chooses_local_arrays
 from portagpu.ir.analysis.difference_sums import sums_differences
 from portagpu.ir.analysis.memory_order import communicates
 from portagpu.ir.analysis.spin_loops import waiting_loop
@@ -72,6 +73,7 @@ class FunctionPrinter:
             helpers.note(array.element)
         nests = not helpers.caps.diverging_nests and has_diverging_nest(program)
         differs = not helpers.caps.sums_differences and sums_differences(program)
+        chooses = not helpers.caps.chooses_local_arrays and chooses_local_arrays(program)
         waits = helpers.caps.device_type is DeviceType.CPU and waiting_loop(program) is not None
         parts = KernelParts(
             program=program,
@@ -80,7 +82,7 @@ class FunctionPrinter:
             parameters=tuple(p for p in kernel.parameters if p.name in printer.used or p.role is ParameterRole.POINTER),
             parameter_text=lambda p: self._parameter_text(p, printer, facts),
             body=_local_declarations(kernel, printer, facts) + self._place(printer, kernel.span) + statements,
-            is_unvectorised=nests or differs or waits,
+            is_unvectorised=nests or differs or chooses or waits,
             static_dynamic_shared=static_dynamic_shared,
             subgroup_size=subgroup_size,
         )
