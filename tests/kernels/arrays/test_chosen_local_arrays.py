@@ -71,3 +71,49 @@ def test_choices(device, choice, dtype):
         stub.grid = lambda axes, i=i: i
         plain([int(value) for value in x], expected)
     np.testing.assert_array_equal(found, expected, err_msg=text)
+
+
+RECORDS = {
+    "packed": np.dtype([("a", "i4"), ("b", "f8")]),
+    "aligned": np.dtype([("a", "i4"), ("b", "f8")], align=True),
+    "odd": np.dtype([("c", "i1"), ("a", "i4"), ("b", "f4")]),
+    "long": np.dtype([("a", "i8"), ("v", "f4", 5), ("b", "f8"), ("c", "i2")]),
+}
+RECORD_HEAD = """
+@cuda.jit
+def k(g, o):
+    i = cuda.grid(1)
+    n = cuda.local.array(3, RECORD)
+    n[0] = g[i]
+    n[1] = g[(i + 1) % 16]
+    n[2] = g[(i + 2) % 16]
+"""
+RECORD_CHOICES = {
+    "exchanged": "r = n[0] if i % 2 else n[1]\ns = n[1] if i % 2 else n[0]\nr.b, s.b = s.b, r.b\n"
+    "o[i] = n[0].b * 3 + n[1].b + r.a",
+    "one of three": "r = n[i % 3]\nif i % 4 == 1:\n    r = n[1]\nr.a += 5\n"
+    "o[i] = n[0].a + n[1].a * 10 + n[2].a * 100 + r.b",
+    "copied": "r = n[0] if i % 3 else n[2]\nn[1] = r\nn[1].a += 1\no[i] = n[1].a + r.a * 50 + n[1].b * 1000",
+    "in a loop": "for q in range(i % 3):\n    r = n[q] if (q + i) % 2 else n[q + 1]\n    r.b += q + 1\n"
+    "o[i] = n[0].b + n[1].b * 30 + n[2].b * 900",
+}
+
+
+@pytest.mark.parametrize("record", RECORDS)
+@pytest.mark.parametrize("choice", RECORD_CHOICES)
+def test_records(device, choice, record):
+    text = RECORD_HEAD + "".join(f"    {line}\n" for line in RECORD_CHOICES[choice].split("\n"))
+    dtype = RECORDS[record]
+    given = np.zeros(16, dtype)
+    given["a"], given["b"] = np.arange(16), np.arange(16) % 7
+    found, expected = np.zeros((2, 16))
+    define(text, "k", cuda=cuda, RECORD=dtype)[2, 8](given, found)
+    stub = SimpleNamespace(
+        jit=lambda function: function,
+        local=SimpleNamespace(array=lambda size, dtype: np.zeros(size, dtype).view(np.recarray)),
+    )
+    plain = define(text, "k", cuda=stub, RECORD=dtype)
+    for i in range(16):
+        stub.grid = lambda axes, i=i: i
+        plain(given, expected)
+    np.testing.assert_array_equal(found, expected, err_msg=text)
