@@ -12,6 +12,7 @@ from portagpu.backends.c_family.names import Names
 from portagpu.backends.c_family.printer import Printer
 from portagpu.device.capabilities import DeviceType
 from portagpu.dtypes import BOOL
+from portagpu.ir.analysis.choices import chooses_local_arrays
 from portagpu.ir.analysis.difference_sums import sums_differences
 from portagpu.ir.analysis.memory_order import communicates
 from portagpu.ir.analysis.spin_loops import waiting_loop
@@ -30,6 +31,7 @@ class FunctionPrinter:
         self.helpers = helpers
         self._taken = taken
         self._communicates = communicates(program)
+        self._chooses = chooses_local_arrays(program)
         self._hides_ids = not helpers.caps.cuts_subscripts and cuts_wide_integers(program)
 
     def device_function(self, function: Function) -> list[Line]:
@@ -55,7 +57,7 @@ class FunctionPrinter:
         body = Emitter(function, facts, printer).run()
         if language.first_line:
             lines.append(Line(f"    {language.first_line}", span))
-        lines += _local_declarations(function, printer, facts) + self._place(printer, span) + body
+        lines += self._locals(function, printer, facts) + self._place(printer, span) + body
         lines.append(Line("}", span))
         return lines
 
@@ -72,6 +74,7 @@ class FunctionPrinter:
             helpers.note(array.element)
         nests = not helpers.caps.diverging_nests and has_diverging_nest(program)
         differs = not helpers.caps.sums_differences and sums_differences(program)
+        chooses = self._chooses and not helpers.caps.chooses_local_arrays
         waits = helpers.caps.device_type is DeviceType.CPU and waiting_loop(program) is not None
         parts = KernelParts(
             program=program,
@@ -79,8 +82,8 @@ class FunctionPrinter:
             facts=facts,
             parameters=tuple(p for p in kernel.parameters if p.name in printer.used or p.role is ParameterRole.POINTER),
             parameter_text=lambda p: self._parameter_text(p, printer, facts),
-            body=_local_declarations(kernel, printer, facts) + self._place(printer, kernel.span) + statements,
-            is_unvectorised=nests or differs or waits,
+            body=self._locals(kernel, printer, facts) + self._place(printer, kernel.span) + statements,
+            is_unvectorised=nests or differs or chooses or waits,
             static_dynamic_shared=static_dynamic_shared,
             subgroup_size=subgroup_size,
         )
@@ -120,23 +123,30 @@ class FunctionPrinter:
         ids = {name: printer.thread_id_value(axis) for axis, name in sorted(printer.thread_ids.items())}
         return [Line(f"    const int {name} = {value};", span) for name, value in {**sizes, **ids}.items()]
 
+    def _locals(self, function: Function, printer: Printer, facts: Facts) -> list[Line]:
+        """Declarations of local arrays."""
+        lines = []
+        for array in function.locals:
+            if array.name not in facts.used and array.name not in facts.split:
+                continue
+            pointer = Pointer(array.element, Space.THREAD)
+            printer.helpers.note(pointer)
+            name = printer.names(array.name, pointer)
+            if array.name in facts.split:
+                lines += _split_declaration(array, name, printer)
+            else:
+                wanted = max(self._alignment(array), array.alignment)
+                align = f" __attribute__((aligned({wanted})))" if wanted else ""
+                lines.append(Line(f"    {storage(array.element)} {name}[{array.size}]{align};", array.span))
+        return lines
 
-def _local_declarations(function: Function, printer: Printer, facts: Facts) -> list[Line]:
-    lines = []
-    for array in function.locals:
-        if array.name not in facts.used and array.name not in facts.split:
-            continue
-        pointer = Pointer(array.element, Space.THREAD)
-        printer.helpers.note(pointer)
-        name = printer.names(array.name, pointer)
-        if array.name in facts.split:
-            lines += _split_declaration(array, name, printer)
-        else:
-            usual = 64 if isinstance(array.element, Vector) or array.size >= 4 else 0
-            wanted = max(usual, array.alignment)
-            align = f" __attribute__((aligned({wanted})))" if wanted else ""
-            lines.append(Line(f"    {storage(array.element)} {name}[{array.size}]{align};", array.span))
-    return lines
+    def _alignment(self, array: MemoryArray) -> int:
+        """The alignment of a local array in bytes; 0: left to the compiler."""
+        if isinstance(array.element, Vector):
+            return 64
+        if self._chooses:
+            return 8  # PoCL 3.1 takes what is known of an array for parts of it that were chosen, and crashes
+        return 64 if array.size >= 4 else 0
 
 
 def _split_declaration(array: MemoryArray, name: str, printer: Printer) -> list[Line]:

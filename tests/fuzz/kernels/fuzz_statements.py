@@ -102,6 +102,8 @@ class Body(Records, Expressions):
         simple: list[Callable[[Place], None]] = [self.output, self.declare, self.assign, self.assign, self.unpack]
         simple += [self.augmented, self.local_store if self.local else self.local_array, self.local_array, self.view]
         simple += [self.retype, self.several]
+        if self.local:
+            simple += [self.local_choice, self.local_store]
         if self.own_records:
             simple += [self.record_store, self.record_store, self.record_store]
         if self.record_functions:
@@ -275,7 +277,7 @@ class Body(Records, Expressions):
 
     def local_array(self, place: Place) -> None:
         n = self.choose.pick(3, 4, 8)
-        kind = self.choose.pick(*STRONG, "b")
+        kind = self.choose.pick(*(a.kind for a in self.local), *STRONG, "b")
         name, k = self.fresh("l"), self.fresh("k")
         self.say(place.level, f"{name} = cuda.local.array({n}, {NAMES.get(kind, 'np.bool_')})")
         self.say(place.level, f"for {k} in range({n}):")
@@ -285,6 +287,22 @@ class Body(Records, Expressions):
         array = ArrayName(name, kind, (n,))
         self.arrays.append(array)
         self.local.append(array)
+
+    def local_choice(self, place: Place) -> None:
+        """A name for one of two local arrays."""
+        kind = self.choose.pick(*self.local).kind
+        first, second = (self.choose.pick(*(a for a in self.local if a.kind == kind)) for _ in range(2))
+        name, condition = self.fresh("c"), self.condition(1).text
+        if self.choose.chance(2):
+            self.say(place.level, f"{name} = {first.text} if {condition} else {second.text}")
+        else:
+            self.say(place.level, f"if {condition}:")
+            self.say(place.level + 1, f"{name} = {first.text}")
+            self.say(place.level, "else:")
+            self.say(place.level + 1, f"{name} = {second.text}")
+        made = ArrayName(name, kind, (min(first.shape[0], second.shape[0]),))
+        self.arrays.append(made)
+        self.local.append(made)
 
     def local_store(self, place: Place) -> None:
         array = self.choose.pick(*self.local)
