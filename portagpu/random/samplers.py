@@ -81,11 +81,20 @@ def candidates(block, attempt, place, plan):
 
 @cuda.jit(device=True)
 def _is_gamma(x, u, d, c, plan):
-    """Marsaglia and Tsang's test (2000), and the logarithm of the number over ``d``."""
-    t = 1 + c * x
-    log_v = 3 * logarithm(max(t, plan.real(2.0**-60)), plan)
-    taken = logarithm(u, plan) < plan.real(0.5) * x * x + d * (1 - t * t * t + log_v)
-    return t > 0 and taken, log_v
+    """Marsaglia and Tsang's test (2000), and the logarithm of the number over ``d``.
+
+    With ``y = c * x`` their bound, ``x**2 / 2 + d * (1 - (1 + y)**3 + 3 * log(1 + y))``, is 3 d times what the
+    logarithm has more than its first three terms: near 0 the following ones, since the whole cancels out.
+    """
+    y = c * x
+    t = 1 + y
+    log_t = logarithm(max(t, plan.real(2.0**-60)), plan)
+    direct = log_t - y * (1 - y * (plan.real(0.5) - y * plan.real(1 / 3)))
+    ninth = plan.real(1 / 9) - y * (plan.real(1 / 10) - y * (plan.real(1 / 11) - y * plan.real(1 / 12)))
+    fifth = plan.real(1 / 5) - y * (plan.real(1 / 6) - y * (plan.real(1 / 7) - y * (plan.real(1 / 8) - y * ninth)))
+    square = y * y
+    more = cuda.selp(abs(y) < plan.real(0.125), square * square * (y * fifth - plan.real(0.25)), direct)
+    return t > 0 and logarithm(u, plan) < 3 * d * more, 3 * log_t
 
 
 @cuda.jit(device=True)
@@ -219,6 +228,18 @@ def _tail(k, plan):
 
 
 @cuda.jit(device=True)
+def _deviance(x, mean, plan):
+    """``x * log(x / mean) + mean - x``, by Loader's series (2000) where ``x`` is near the mean and that cancels out."""
+    v = (x - mean) / (x + mean)
+    if abs(v) > plan.real(0.1):
+        return x * logarithm(x / mean, plan) + mean - x
+    rest = plan.real(0)
+    for n in range(17, 2, -2):
+        rest = plan.real(1 / n) + v * v * rest
+    return (x - mean) * v + 2 * x * v * (v * v * rest)
+
+
+@cuda.jit(device=True)
 def poisson(block, place, a, b, plan):
     """A Poisson number of mean ``a``."""
     return poisson_from(block, np.uint32(0), place, a, plan)
@@ -258,8 +279,8 @@ def poisson_from(block, first, place, a, plan):
             chance = logarithm(v * over / (slope / (rest * rest) + spread), plan)
             # k * log(a) - a - log(k!), by Stirling's formula
             lacking = plan.real(0.5 * math.log(2 * math.pi)) + _tail(k, plan)
-            more = plan.real(0.5) * logarithm(k + 1, plan) + lacking
-            if chance <= k * (log_mean - logarithm(k + 1, plan)) - a + (k + 1) - more:
+            more = plan.real(0.5) * logarithm(k + 1, plan) - log_mean - lacking
+            if chance <= more - _deviance(k + 1, a, plan):
                 return np.int64(min(k, plan.real(_LARGEST)))
         attempt += np.uint32(1)
 
@@ -271,6 +292,14 @@ def binomial(block, place, a, b, plan):
     n = a
     found = _successes(block, place, n, p, plan)
     return np.int64(n - found) if b > plan.real(0.5) else np.int64(found)
+
+
+@cuda.jit(device=True)
+def _log_chance(k, n, p, plan):
+    """The logarithm of the probability of ``k`` successes of ``n``, but for a constant, by Stirling's formula."""
+    yes, no = k + 1, n - k + 1
+    found = plan.real(0.5) * (logarithm(yes, plan) + logarithm(no, plan)) - _tail(k, plan) - _tail(n - k, plan)
+    return found - _deviance(yes, (n + 2) * p, plan) - _deviance(no, (n + 2) * (1 - p), plan)
 
 
 @cuda.jit(device=True)
@@ -288,8 +317,7 @@ def _successes(block, place, n, p, plan):
     quick = plan.real(0.92) - plan.real(4.2) / spread
     alpha = (plan.real(2.83) + plan.real(5.1) / spread) * deviation
     mode = math.floor((n + 1) * p)
-    at_mode = _tail(mode, plan) + _tail(n - mode, plan)
-    at_mode += (mode + plan.real(0.5)) * logarithm((mode + 1) / (odds * (n - mode + 1)), plan)
+    at_mode = _log_chance(mode, n, p, plan)
     attempt = np.uint32(0)
     while True:
         u0, v0, u1, v1 = uniforms(block, attempt, place, plan)
@@ -303,10 +331,7 @@ def _successes(block, place, n, p, plan):
             if rest >= plan.real(0.07) and v <= quick:
                 return k
             chance = logarithm(v * alpha / (slope / (rest * rest) + spread), plan)
-            bound = at_mode - _tail(k, plan) - _tail(n - k, plan)
-            bound += (n + 1) * logarithm((n - mode + 1) / (n - k + 1), plan)
-            bound += (k + plan.real(0.5)) * logarithm(odds * (n - k + 1) / (k + 1), plan)
-            if chance <= bound:
+            if chance <= _log_chance(k, n, p, plan) - at_mode:
                 return k
         attempt += np.uint32(1)
 

@@ -50,6 +50,17 @@ WHOLE = {
 }
 
 
+LARGE = {  # the distributions are normal ones there
+    "poisson": ((1e14,), 1e14, 1e7),
+    "poisson-most": ((1e18,), 1e18, 1e9),
+    "binomial": ((10**17, 0.2), 2e16, np.sqrt(0.16e17)),
+    "binomial-most": ((2**62, 0.5), 2.0**61, 2.0**30),
+    "negative_binomial": ((1e14, 0.3), 7 / 3 * 1e14, np.sqrt(7 / 9 * 1e15)),
+    "standard_gamma": ((1e16,), 1e16, 1e8),
+    "beta": ((1e15, 3e15), 0.25, np.sqrt(3 / 64e15)),
+}
+
+
 @pytest.mark.in_turn(3)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", REAL)
@@ -73,6 +84,19 @@ def test_counts_follow_their_distribution(device, name):
     numbers = getattr(default_rng(12), method)(*parameters, COUNT).copy_to_host()
     assert numbers.dtype == np.int64
     assert _pearson(numbers, distribution) > LEVEL
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("name", LARGE)
+def test_large_parameters(device, name):
+    """The chance of a number is a difference of large ones, which must not cancel out."""
+    if not device.capabilities.fp64:
+        pytest.skip("no float64")
+    parameters, mean, deviation = LARGE[name]
+    numbers = getattr(default_rng(11), name.partition("-")[0])(*parameters, COUNT).copy_to_host()
+    normal = (numbers - mean) / deviation
+    assert stats.kstest(normal, stats.norm.cdf).pvalue > LEVEL
+    assert abs(stats.kurtosis(normal)) < 0.12  # its deviation is 0.025
 
 
 def test_parameters_may_be_arrays(device):
