@@ -259,8 +259,16 @@ def _other(device):
 def _outcome(call, *operands):
     try:
         return call(*operands)
-    except (errors.ArgumentTypeError, errors.DTypeError) as error:
+    except Exception as error:
         return error
+
+
+def _check(found, wanted, name):
+    if isinstance(found, tuple | list):
+        for one, other in zip(found, wanted, strict=True):
+            _check(one, other, name)
+    else:
+        np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-4, atol=1e-5, err_msg=name)
 
 
 def _copied(x, device):
@@ -287,8 +295,7 @@ def test_an_operand_on_another_device_is_refused_or_right(device, part):
             if isinstance(found, Exception):
                 assert isinstance(found, errors.ArgumentTypeError), (name, found)
                 continue
-            wanted = call(_H.copy(), operand.copy())
-            np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-4, atol=1e-5, err_msg=name)
+            _check(found, call(_H.copy(), operand.copy()), name)
 
 
 @pytest.mark.one_device
@@ -301,3 +308,60 @@ def test_primitives_refuse_an_operand_on_another_device(device, name):
         with pytest.raises(errors.PortaGPUError) as caught:
             _ALONE[name](x, y).copy_to_host()
         assert isinstance(caught.value, errors.ArgumentTypeError), caught.value
+
+
+def _seen(found):
+    """A result's place and elements, or what an error says."""
+    if isinstance(found, Exception):
+        return type(found), str(found)
+    if isinstance(found, tuple | list):
+        return [_seen(part) for part in found]
+    place = found.device if isinstance(found, cuda.devicearray.DeviceNDArray) else None
+    return place, np.asarray(found).tobytes()
+
+
+def _operands(operand, device, *, first):
+    """An array on a device and one on the host: ``first`` of two, or second."""
+    return (_copied(_H, device), operand.copy()) if first else (_H.copy(), _copied(operand, device))
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("first", (True, False))
+@pytest.mark.parametrize("part", ("mask", "places", "values"))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_operands_of_the_host_go_to_the_device_of_others(device, part, first):
+    other = _other(device)
+    for name, (call, operand) in _TABLE.items():
+        if not name.startswith(part):
+            continue
+        with cuda.Device(other):
+            wanted = _seen(_outcome(call, *_operands(operand, other, first=first)))
+        found = _seen(_outcome(call, *_operands(operand, other, first=first)))
+        assert found == wanted, (name, found, wanted)
+        assert found[0] is not AttributeError, (name, found)
+        if first and "out=" not in name:
+            _check(call(_copied(_H, other), operand), call(_H.copy(), operand), name)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("name", [name for name in _ALONE if name not in ("select", "partition")])
+def test_primitives_take_operands_of_the_host_to_the_device_of_others(device, name):
+    other = _other(device)
+    with cuda.Device(other):
+        wanted = _seen(_ALONE[name](_copied(_H, other), _H))
+    assert wanted[0] is other
+    assert _seen(_ALONE[name](_copied(_H, other), _H)) == wanted
+
+
+@pytest.mark.one_device
+def test_functions_of_a_program_run_where_the_array_is(device):
+    x = _copied(_H, _other(device))
+    places = []
+
+    def noted(part):
+        places.append(cuda.get_current_device().record)
+        return part + cuda.to_device(np.ones(part.shape, np.float32))
+
+    np.testing.assert_array_equal(np.apply_along_axis(noted, 0, x).copy_to_host(), _H + 1)
+    assert set(places) == {x.device}
+    assert cuda.get_current_device().record is device

@@ -129,13 +129,11 @@ class ArrayOperators(ArrayBase):
         return found
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return numpy_dispatch.dispatch(ufunc, method, inputs, kwargs)
+        return numpy_dispatch.dispatch(self.context, ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if func.__name__ in numpy_dispatch.CREATING:  # ``like=`` is this array
-            with self.context:
-                return numpy_dispatch.dispatch_function(func, args, kwargs)
-        return numpy_dispatch.dispatch_function(func, args, kwargs)
+        with self.context:
+            return numpy_dispatch.dispatch_function(func, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
