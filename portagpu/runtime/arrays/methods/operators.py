@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 
 _elementwise, _writing = numpy_dispatch.ELEMENTWISE, numpy_dispatch.IN_PLACE
-_OTHERS = (type(None), str, bytes)  # are no operands: Python itself answers == and !=
+_OTHERS = (type(None), str, bytes)  # are no operands
+_NUMBERS = (bool, int, float, complex, np.number, np.bool_)  # which the functions of elements take at once
 
 
 def _unary(name: str) -> Callable[[Any], Any]:
@@ -60,6 +61,18 @@ def _in_place(name: str) -> Callable[[Any, Any], Any]:
             return NotImplemented
         function = _writing.get(name)
         return numpy_dispatch.call(name, self, other, out=self) if function is None else function(self, other)
+
+    return operator
+
+
+def _compared(name: str, symbol: str) -> Callable[[Any, Any], Any]:
+    """``==`` or ``!=``, which have answers for operands of all kinds."""
+
+    def operator(self: Any, other: Any) -> Any:
+        if isinstance(other, ArrayOperators) or isinstance(other, _NUMBERS):  # noqa: SIM101 - a tuple takes longer
+            function = _elementwise.get(name)
+            return numpy_dispatch.call(name, self, other) if function is None else function(self, other)
+        return numpy_dispatch.call(symbol, self, other)
 
     return operator
 
@@ -287,8 +300,8 @@ class ArrayOperators(ArrayBase):
             hint = hint_for(name) if is_known(name) or hasattr(np.ndarray, name) else ""
             raise unknown_attribute("a device array", name, self, () if hint else dir(self), hint=hint)
 
-        __eq__ = _binary("equal")
-        __ne__ = _binary("not_equal")
+        __eq__ = _compared("equal", "==")
+        __ne__ = _compared("not_equal", "!=")
         __lt__ = _binary("less")
         __le__ = _binary("less_equal")
         __gt__ = _binary("greater")
@@ -324,6 +337,7 @@ class ArrayOperators(ArrayBase):
             return int(rounded) if ndigits is None else rounded
 
         def __contains__(self, item: Any) -> bool:
-            return bool(numpy_dispatch.call("any", numpy_dispatch.call("equal", self, item)))
+            found = self == item
+            return bool(numpy_dispatch.call("any", found) if isinstance(found, ArrayOperators) else found)
 
         __hash__ = None  # type: ignore[assignment]
