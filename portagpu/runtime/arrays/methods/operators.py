@@ -207,6 +207,19 @@ class ArrayOperators(ArrayBase):
             raise ArgumentTypeError("only a 0-d device array of integers can be an index")
         return int(self._only("index"))
 
+    def __str__(self) -> str:
+        """The elements, as NumPy shows them; `repr` tells shape, dtype and device, and waits for nothing."""
+        return str(np.asarray(self))
+
+    def __format__(self, spec: str) -> str:
+        """An array without axes as the number that it holds. Raises `ArgumentTypeError` for others with a format."""
+        if spec and self.shape:
+            raise ArgumentTypeError(
+                f"the format {spec!r} is for numbers, not for an array of shape {self.shape}",
+                hint="format its elements: [f'{n:.3f}' for n in x.copy_to_host()]",
+            )
+        return format(np.asarray(self), spec)
+
     def __copy__(self) -> Self:
         made: Self = self.copy("K")
         return made
