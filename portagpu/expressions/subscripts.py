@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portagpu.errors import OutOfBoundsError, SubscriptTypeError
+from portagpu.errors import OutOfBoundsError, ShapeError, SubscriptTypeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.writing import filled
 from portagpu.primitives.gathers.gathering import Subscripts, counted, joined
@@ -84,7 +84,10 @@ def selected(x: DeviceNDArray, key: Any) -> Selected:
     order = [*others[:before], *arrays, *others[before:]]
     if order != list(range(len(order))):
         view = view.transpose(order)
-    shape = broadcast_shapes([part.array.shape for part in parts])
+    try:
+        shape = broadcast_shapes([part.array.shape for part in parts])
+    except ShapeError as error:  # an IndexError of NumPy's
+        raise OutOfBoundsError(f"subscripts do not belong together: {error.message}") from None
     return Selected(view, before, len(parts), joined(parts, extents, shape))
 
 
