@@ -22,6 +22,7 @@
     ├── LaunchError                    the call of a kernel is at fault
     │   ├── ArgumentCountError           too many, too few or unknown arguments            (also TypeError)
     │   ├── ArgumentValueError           an argument whose value means nothing             (also ValueError)
+    │   │   └── ArgumentRangeError         one that is too large for a result               (also OverflowError)
     │   ├── ArgumentTypeError            an argument of a type that no kernel can take     (also TypeError)
     │   │   ├── CopyNeededError            a host array without a copy of what is on a device (also ValueError)
     │   │   ├── LayoutError                a layout of guvectorize that means nothing   (also ValueError)
@@ -85,6 +86,7 @@ from portagpu.source import Span
 
 __all__ = [
     "ArgumentCountError",
+    "ArgumentRangeError",
     "ArgumentTypeError",
     "ArgumentValueError",
     "BuildError",
@@ -332,6 +334,10 @@ class ArgumentTypeError(LaunchError, TypeError):
 
 class ArgumentValueError(LaunchError, ValueError):
     """An argument of the right type whose value means nothing, such as a negative deviation."""
+
+
+class ArgumentRangeError(ArgumentValueError, OverflowError):
+    """An argument too large for a result, such as an infinite range of random numbers."""
 
 
 class SubscriptTypeError(ArgumentTypeError, IndexError):

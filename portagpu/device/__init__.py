@@ -9,6 +9,7 @@ from portagpu.device.registry import (
     drivers_are_loaded,
     find_device,
     record_for,
+    record_of,
     working_devices,
 )
 
@@ -22,5 +23,6 @@ __all__ = [
     "drivers_are_loaded",
     "find_device",
     "record_for",
+    "record_of",
     "working_devices",
 ]

@@ -11,7 +11,7 @@ from portagpu.device import sources
 from portagpu.device.capabilities import DeviceType
 from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import DeviceSource, UnusedDriver
-from portagpu.errors import DeviceSelectionError, NoDeviceError, did_you_mean
+from portagpu.errors import ArgumentTypeError, DeviceSelectionError, NoDeviceError, did_you_mean
 from portagpu.settings import Settings
 
 _WAYS = "choose by index, by a part of name, vendor or platform, or by type (gpu, cpu)"  # after "sycl:" those of SYCL
@@ -131,6 +131,22 @@ def find_device(selector: str | int, settings: Settings | None = None) -> Device
     Raises `DeviceSelectionError`, which lists what exists.
     """
     return _find(selector, settings or Settings.from_environment(), asked=repr(selector))
+
+
+def record_of(device: Any) -> DeviceRecord:
+    """The device that an array's ``device``, one of `cuda.gpus`, or a selector ("cpu", "cuda:0") names.
+
+    Raises `DeviceSelectionError`, and `ArgumentTypeError` for anything else.
+    """
+    record = getattr(device, "record", device)
+    if isinstance(record, DeviceRecord):
+        return record
+    if isinstance(record, str):
+        return find_device(record)
+    raise ArgumentTypeError(
+        f"device= is a device, not {type(device).__name__}",
+        hint='pass x.device, one of cuda.gpus, or a selector such as "gpu" or "cuda:0"',
+    )
 
 
 def _find(selector: str | int, settings: Settings, *, asked: str) -> DeviceRecord:

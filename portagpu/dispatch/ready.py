@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.dispatch.arguments.conversion import check_context
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context
@@ -41,6 +42,9 @@ class ReadyLaunch:
         self, kernel: Dispatcher[..., Any], grid: Extent, block: Extent, args: tuple[Any, ...], context: Context
     ) -> None:
         """Compile for arguments like these. Raises what a launch raises."""
+        for value in args:
+            if isinstance(value, DeviceNDArray):
+                check_context(value, context, "an operand")
         shape = LaunchShape(grid, block, 0)
         overload = kernel.overload(args, shape, context)
         source = overload.kernel_source

@@ -10,6 +10,7 @@ their order, which gives NumPy's roundings, or, where many are of one element, a
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
@@ -20,23 +21,22 @@ from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.expressions.applied import PYTHON
 from portagpu.expressions.apply import apply
-from portagpu.expressions.items import getitem
 from portagpu.expressions.operations import Operation, operations_of
+from portagpu.expressions.rows import flat_memory
 from portagpu.expressions.step_text import TYPES, applied, converted
+from portagpu.expressions.subscripts import Elements
 from portagpu.expressions.writing import as_source
 from portagpu.primitives.gathers.gathering import Subscripts, gather, scatter
-from portagpu.primitives.gathers.sequences import whole_steps
 from portagpu.primitives.scans.by_key import reduce_by_key
 from portagpu.primitives.selections.run_lengths import run_begins
 from portagpu.primitives.sorts.sorting import argsort
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.copies import copied_if_shared
-from portagpu.runtime.arrays.methods.items import gathers
+from portagpu.runtime.arrays.layout import extent_of
 from portagpu.runtime.execution.current import current_stream
 from portagpu.ufuncs.kernel_source import KEPT, kernel_from, launch
 from portagpu.ufuncs.operands import operand
 
-_INDEX = np.dtype(np.int64)
 _ATOMIC: dict[Any, Any] = {
     np.add: cuda.atomic.add,
     np.subtract: cuda.atomic.sub,
@@ -81,16 +81,17 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
     wraps = function.dtype.kind == "i" and a.dtype.kind == "u"
     if not (wraps or np.can_cast(function.dtype, a.dtype, "same_kind")):
         raise DTypeError(f"results of {function.dtype} cannot become {a.dtype}", hint="convert with astype")
-    numbers = whole_steps(a.size, 0, 1, _INDEX, a.context).reshape(a.shape)
-    places = getitem(numbers, indices) if gathers(indices) else numbers._view(indices)
-    given = [_broadcast(as_source(x, function.inputs[1], a.context), places.shape) for x in values]
-    if not places.size:
+    whole = a.copy() if a.align else a  # elements between the places of their size
+    where = Elements(whole, indices)
+    given = [_broadcast(as_source(x, function.inputs[1], a.context), where.shape) for x in values]
+    if not math.prod(where.shape):
         return
-    flat = a.ravel()
-    stream = current_stream(a.context)
-    _run(ufunc, function, flat, places.ravel(), [copied_if_shared(x.ravel(), flat, stream) for x in given])
-    if flat.allocation_key != a.allocation_key:  # a copy
-        a[...] = flat.reshape(a.shape)
+    size, stream = whole.itemsize, current_stream(a.context)
+    nbytes, before = extent_of(whole.shape, whole.strides, size)
+    flat = flat_memory(whole, nbytes // size, before // size)
+    _run(ufunc, function, flat, where.places_in(flat), [copied_if_shared(x.ravel(), flat, stream) for x in given])
+    if whole is not a:
+        a[...] = whole
 
 
 def _typed(x: Any, dtype: np.dtype[Any]) -> Any:

@@ -14,6 +14,7 @@ from portagpu.expressions.repeated import Taken, are_those_of, keep, parts_of, r
 from portagpu.expressions.rows import Rows, flat_memory, rows_of, threads_on
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.copies import streams_beside
+from portagpu.runtime.arrays.facts import layout_token_of
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.current import current_stream
 from portagpu.runtime.execution.stream import Stream
@@ -85,8 +86,7 @@ class Made:
             context = node.context
             array._buffer = context.allocate(array.size * array.itemsize)
             array.deferred = None
-            token = array.type_key, array.is_large
-            array.layout_token = context.layout_tokens.setdefault(token, token)
+            array.layout_token = layout_token_of(array)
         self.array: DeviceNDArray = array
 
     def undo(self) -> None:

@@ -6,18 +6,25 @@ Bools are the subscripts of what is true.
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from portagpu.errors import OutOfBoundsError, SubscriptTypeError
-from portagpu.primitives.gathers.gathering import Subscripts, joined
+from portagpu.errors import OutOfBoundsError, ShapeError, SubscriptTypeError
+from portagpu.expressions.apply import apply
+from portagpu.expressions.writing import filled
+from portagpu.primitives.gathers.gathering import Subscripts, counted, joined
+from portagpu.primitives.gathers.sequences import whole_steps
 from portagpu.primitives.selections.selection import nonzero
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import host_array
 from portagpu.runtime.arrays.creation import operand_array
+from portagpu.runtime.arrays.methods.items import gathers
 from portagpu.ufuncs.operands import broadcast_shapes
+
+_INDEX = np.dtype(np.int64)
 
 
 class Selected(NamedTuple):
@@ -77,8 +84,54 @@ def selected(x: DeviceNDArray, key: Any) -> Selected:
     order = [*others[:before], *arrays, *others[before:]]
     if order != list(range(len(order))):
         view = view.transpose(order)
-    shape = broadcast_shapes([part.array.shape for part in parts])
+    try:
+        shape = broadcast_shapes([part.array.shape for part in parts])
+    except ShapeError as error:  # an IndexError of NumPy's
+        raise OutOfBoundsError(f"subscripts do not belong together: {error.message}") from None
     return Selected(view, before, len(parts), joined(parts, extents, shape))
+
+
+class Elements:
+    """The elements that a key selects, of any kind: the shape of what it gives, and where they lie in memory."""
+
+    def __init__(self, x: DeviceNDArray, key: Any) -> None:
+        """Raises as `selected`."""
+        if gathers(key):
+            self._view, self._first, self._count, self._at = selected(x, key)
+        else:
+            self._view, self._first, self._count = x._view(key), 0, 0
+            self._at = Subscripts(filled((), 0, _INDEX, x.context), known=True)
+        shape = self._view.shape
+        self.shape = (*shape[: self._first], *self._at.array.shape, *shape[self._first + self._count :])
+
+    def places_in(self, memory: DeviceNDArray) -> DeviceNDArray:
+        """The subscript of each in memory of one axis, as the array has it: int64 of one axis, in C order.
+
+        What is computed is of the selected elements' number, and not of the array's. Raises `OutOfBoundsError`.
+        """
+        view, first, behind = self._view, self._first, self._first + self._count
+        steps = [step // view.itemsize for step in view.strides]
+        places = filled((), (view.offset - memory.offset) // view.itemsize, _INDEX, view.context)
+        if self._count:
+            taken = _steps_along(self._at, view.shape[first:behind], steps[first:behind])
+            places = apply(np.add, places, taken.reshape(*taken.shape, *(1,) * (view.ndim - behind)))
+        for n, extent in enumerate(view.shape):
+            if extent == 1 or first <= n < behind:
+                continue
+            after = view.ndim - 1 - n + (self._at.array.ndim - self._count if n < first else 0)
+            own = whole_steps(extent, 0, steps[n], _INDEX, view.context)
+            places = apply(np.add, places, own.reshape(extent, *(1,) * after))
+        return places.broadcast_to(self.shape).ravel()
+
+
+def _steps_along(at: Subscripts, extents: tuple[int, ...], steps: list[int]) -> DeviceNDArray:
+    """How far in memory subscripts of several axes, joined as one, are from the first element."""
+    rest = counted([at], [math.prod(extents)], at.array.shape)
+    found = filled((), 0, _INDEX, rest.context)
+    for extent, step in zip(reversed(extents[1:]), reversed(steps[1:]), strict=True):
+        found = apply(np.add, found, apply(np.multiply, apply(np.remainder, rest, extent), step))
+        rest = apply(np.floor_divide, rest, extent)
+    return apply(np.add, found, apply(np.multiply, rest, steps[0]))
 
 
 def _item(item: Any) -> Any:

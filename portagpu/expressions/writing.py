@@ -103,7 +103,7 @@ def assign(target: DeviceNDArray, value: Any, where: DeviceNDArray | None = None
         return
     node = _converted(operand, dtype, shape, context)
     if where is not None:
-        mask = as_operands((where,))[0][0]
+        mask = as_operands((where, target))[0][0]
         node = Node(context, operation("where", (_TRUTH, dtype, dtype), dtype), (mask, node, target), shape)
     write(node, target, value if isinstance(value, DeviceNDArray) else None)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.errors import ArgumentRangeError, ArgumentValueError
 from portagpu.expressions.apply import apply
 from portagpu.random import draws, samplers
 from portagpu.random.drawing import Drawing
@@ -30,11 +31,15 @@ class Continuous(Drawing):
     def uniform(
         self, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = None, out: Any = None
     ) -> DeviceNDArray:
-        """Uniform from ``low`` to ``high``: ``low + (high - low) * random()``."""
+        """Uniform from ``low`` to ``high``: ``low + (high - low) * random()``.
+
+        Raises `ArgumentRangeError` for ranges that are not finite, `ArgumentValueError` for negative ones; ranges on a
+        device are not looked at.
+        """
         first, last = parameter("low", low), parameter("high", high)
-        if isinstance(first, float) and isinstance(last, float):
-            return self._drawn(draws.uniform, first, last - first, size, dtype, out)
-        return self._drawn(draws.uniform, first, apply(np.subtract, last, first), size, dtype, out)
+        if isinstance(first, DeviceNDArray) or isinstance(last, DeviceNDArray):
+            return self._drawn(draws.uniform, first, apply(np.subtract, last, first), size, dtype, out)
+        return self._drawn(draws.uniform, first, _range(first, last), size, dtype, out)
 
     def standard_normal(self, size: Any = None, dtype: Any = None, out: Any = None) -> DeviceNDArray:
         """Normally distributed with mean 0 and deviation 1."""
@@ -161,6 +166,17 @@ class Continuous(Drawing):
             return made
         out.copy_to_device(made)
         return out
+
+
+def _range(low: Any, high: Any) -> Any:
+    """The distance of numbers or host arrays. Raises `ArgumentRangeError`, `ArgumentValueError`."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.subtract(high, low, dtype=np.float64)
+    if not np.isfinite(found).all():
+        raise ArgumentRangeError("the range of uniform numbers, high - low, is not finite")
+    if (found < 0).any():
+        raise ArgumentValueError("the range of uniform numbers, high - low, is negative")
+    return found if found.ndim else float(found)
 
 
 def _dtype(dtype: Any, out: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, ArgumentValueError, DTypeError
+from portagpu.errors import ArgumentRangeError, ArgumentTypeError, ArgumentValueError, DTypeError
 from portagpu.random import draws, samplers
 from portagpu.random.drawing import Drawing
 from portagpu.random.draws import Draw, Source
@@ -116,21 +116,29 @@ def _integer_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def _bound(value: Any, name: str) -> Any:
-    """An int, or an array of integers on the host."""
+    """An int, or an array of integers on the host; floats are truncated, as NumPy does."""
     found = operand(value)
     if isinstance(found, DeviceNDArray):
         found = found.copy_to_host()
     if isinstance(found, np.ndarray):
         if found.dtype.kind in "iub":
             return found.astype(object)
-        if found.dtype.kind == "f" and bool((found == np.floor(found)).all()):
-            return np.vectorize(int, otypes=[object])(found)
-        raise ArgumentTypeError(f"{name} is made of integers, not of {found.dtype}")
-    if isinstance(found, float | np.floating) and float(found).is_integer():
-        return int(found)
-    if isinstance(found, bool | int | np.integer | np.bool_):
-        return int(found)
-    raise ArgumentTypeError(f"{name} is an integer, not {value!r}")
+        if found.dtype.kind == "f":
+            return np.vectorize(lambda number: _truncated(number, name), otypes=[object])(found)
+        raise ArgumentTypeError(f"{name} is made of numbers, not of {found.dtype}")
+    if isinstance(found, bool | int | float | np.integer | np.floating | np.bool_):
+        return _truncated(found, name)
+    raise ArgumentTypeError(f"{name} is a number, not {value!r}")
+
+
+def _truncated(number: Any, name: str) -> int:
+    """Raises `ArgumentRangeError` for infinities, `ArgumentValueError` for NaN."""
+    try:
+        return int(number)
+    except OverflowError as error:
+        raise ArgumentRangeError(f"{name} is {number}: {error}") from error
+    except ValueError as error:
+        raise ArgumentValueError(f"{name} is {number}: {error}") from error
 
 
 def _spans(begin: Any, end: Any, endpoint: bool, least: int, most: int) -> Any:

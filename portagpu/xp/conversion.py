@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from portagpu.errors import ShapeError
+from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.expressions.apply import check_fits, check_out
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context
@@ -32,9 +32,17 @@ def into(result: DeviceNDArray, out: Any, casting: str = "same_kind", *, broadca
     return out
 
 
+def check_target(x: Any) -> None:
+    """Raise `ArgumentTypeError` for a target that is no device array: functions of these do not write host memory."""
+    if not isinstance(x, DeviceNDArray):
+        raise ArgumentTypeError(
+            f"a {type(x).__name__} is not written from device arrays", hint="copy them first: y.copy_to_host()"
+        )
+
+
 def along(axis: int, key: Any) -> tuple[Any, ...]:
     """The subscripts that are ``key`` on one axis and take all of those before and behind."""
     return (*(slice(None),) * axis, key, Ellipsis)
 
 
-__all__ = ["along", "array_of", "arrays_of", "context_of_any", "into"]
+__all__ = ["along", "array_of", "arrays_of", "check_target", "context_of_any", "into"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, ShapeError, UnknownOptionError
-from portagpu.expressions.apply import apply
+from portagpu.expressions.apply import apply, convert
 from portagpu.fourier.axes import floating, transform_axis
 from portagpu.fourier.kernels import COMPLEX, HERMITIAN, REAL
 from portagpu.fourier.transforms import Transform
@@ -62,7 +62,7 @@ def rfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backwa
 
 
 def irfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> DeviceNDArray:
-    """The inverse of `rfft`: ``n`` real numbers, by default ``2 * (x.shape[axis] - 1)``."""
+    """The inverse of `rfft`: ``n`` real numbers, by default ``2 * (x.shape[axis] - 1)``; of float16 in that dtype."""
     return _to_real(array_of(x), n, axis, norm, inverse=True)
 
 
@@ -180,7 +180,8 @@ def _to_real(x: DeviceNDArray, n: Any, axis: Any, norm: str | None, *, inverse: 
     where = _axis(x, axis)
     length = _length(n, 2 * (x.shape[where] - 1))
     scale = _scale(length, norm, inverse=inverse)
-    return transform_axis(x, where, Transform(n=length, inverse=inverse, scale=scale, source=HERMITIAN, target=REAL))
+    found = transform_axis(x, where, Transform(n=length, inverse=inverse, scale=scale, source=HERMITIAN, target=REAL))
+    return convert(found, x.dtype) if x.dtype == np.float16 else found  # as NumPy's, which has no complex32
 
 
 def _pairs(x: DeviceNDArray, s: Any, axes: Any) -> list[tuple[int, int]]:

@@ -20,7 +20,7 @@ from portagpu.primitives.gathers.gathering import (
 )
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.ufuncs.operands import array_of, broadcast_shapes, operand
-from portagpu.xp.conversion import into
+from portagpu.xp.conversion import check_target, into
 
 __all__ = ["take", "take_along_axis"]
 
@@ -55,6 +55,7 @@ def _operands(x: Any, indices: Any) -> tuple[DeviceNDArray, Any]:
 
 def put_along_axis(x: DeviceNDArray, indices: Any, values: Any, axis: int | None) -> None:
     """Write values to the elements at places along an axis. See `numpy.put_along_axis`."""
+    check_target(x)
     indices = operand(indices)
     if axis is None:
         x, axis = x.reshape(-1, copy=False), 0
@@ -65,6 +66,7 @@ def put_along_axis(x: DeviceNDArray, indices: Any, values: Any, axis: int | None
 
 def put(x: DeviceNDArray, indices: Any, values: Any, mode: str = "raise") -> None:
     """Write values, repeated as often as needed, to the elements at numbers in C order. See `numpy.put`."""
+    check_target(x)
     where = _at(operand(indices), x.size, x, mode)
     source = as_source(values, x.dtype, x.context).ravel()
     count = where.array.size

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from portagpu import dtypes
-from portagpu.device import all_devices
+from portagpu.device import all_devices, record_of
 from portagpu.device.record import DeviceRecord
 from portagpu.errors import DTypeError
 from portagpu.runtime.execution.context import current_context
 from portagpu.xp.data_types import isdtype
-from portagpu.xp.devices import record_of
 
 
 class ArrayNamespaceInfo:

@@ -16,7 +16,7 @@ from portagpu.linalg.checking import are_wanted
 from portagpu.primitives.gathers.sequences import band
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.ufuncs.operands import arrays_of
-from portagpu.xp.conversion import array_of
+from portagpu.xp.conversion import array_of, context_of_any
 from portagpu.xp.decompositions import (
     cholesky,
     eig,
@@ -159,7 +159,7 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> DeviceNDArray:
     Raises `FactorisationError` for a matrix that is not finite as `portagpu.linalg.checks` says, `ShapeError`,
     `DTypeError`.
     """
-    array = matrices_of(x)
+    array = matrices_of(array_of(x, context_of_any(rtol)))
     values = svdvals(array)
     if values.shape[-1] == 0:
         return filled(array.shape[:-2], 0, np.dtype(np.int64), array.context)
@@ -183,7 +183,7 @@ def pinv(x: Any, /, *, rtol: Any = None) -> DeviceNDArray:
 
     ``rtol``: a number or one for each matrix; by default max(m, n) times the epsilon.
     """
-    array = matrices_of(x)
+    array = matrices_of(array_of(x, context_of_any(rtol)))
     *batch, m, n = array.shape
     if array.size == 0:
         return device_array((*batch, n, m), array.dtype, context=array.context)
@@ -200,6 +200,6 @@ def _cutoff(x: DeviceNDArray, values: DeviceNDArray, rtol: Any) -> DeviceNDArray
     if rtol is None:
         relative: Any = float(max(x.shape[-2:]) * np.finfo(x.dtype).eps)
     else:
-        relative = rtol if isinstance(rtol, int | float) else array_of(rtol)
+        relative = rtol if isinstance(rtol, int | float) else array_of(rtol, x.context)
         relative = relative[..., None] if isinstance(relative, DeviceNDArray) and relative.ndim else relative
     return apply(np.multiply, functions.reduce(np.maximum, values, -1, keepdims=True), relative)

@@ -34,7 +34,8 @@ _FACTS = frozenset(
     " __cuda_array_interface__ __dlpack_device__ __getattr__ __module__ __slots__ __weakref__".split()
 )
 _ORDER = frozenset("__eq__ __ne__ __lt__ __le__ __gt__ __ge__".split())  # which each object has
-_OF_METHODS = frozenset("array_namespace assign convert fill getitem setitem to_device ufunc".split())  # no functions
+# no functions, but what methods and operators call
+_OF_METHODS = frozenset("== != array_namespace assign convert fill getitem setitem to_device ufunc".split())
 
 
 def _functions(module):

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from portagpu import cuda
-from portagpu.errors import ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError
+from portagpu.errors import ArgumentRangeError, ArgumentTypeError, ArgumentValueError, DTypeError, ShapeError
 from portagpu.random import default_rng
 
 LEVEL = 1e-4
@@ -61,8 +61,9 @@ def test_wrong_bounds_are_refused(device):
     for low, high, dtype in ((0, 0, int), (5, 3, int), (0, 257, np.uint8), (-1, 5, np.uint8), ([0, 9], 5, int)):
         with pytest.raises(ArgumentValueError):
             rng.integers(low, high, dtype=dtype)
-    with pytest.raises(ArgumentTypeError):
-        rng.integers(0.5, 3)
+    for wrong in (None, "3", 1 + 0j, [1j]):
+        with pytest.raises(ArgumentTypeError):
+            rng.integers(wrong, 3)
     with pytest.raises(DTypeError):
         rng.integers(0, 3, dtype=float)
     with pytest.raises(ShapeError):
@@ -70,3 +71,59 @@ def test_wrong_bounds_are_refused(device):
     with pytest.raises(ArgumentValueError):
         rng.bytes(-1)
     assert len(rng.bytes(7)) == 7
+
+
+@pytest.mark.one_device
+def test_floats_are_truncated(device):
+    numpys = np.random.default_rng(7)
+    for low, high in (
+        (2.5, 7.5),
+        (-2.5, 2.5),
+        (np.float32(2.7), 9.9),
+        (0.2, 0.9),
+        (2.9, None),
+        ([1.5, 2.5], 7.9),
+        (0, 1.5),
+    ):
+        for endpoint in (False, True):
+            size = (2000, 2)
+            try:
+                wanted = numpys.integers(low, high, size, endpoint=endpoint)
+            except ValueError:
+                with pytest.raises(ArgumentValueError):
+                    default_rng(7).integers(low, high, size, endpoint=endpoint)
+                continue
+            found = default_rng(7).integers(low, high, size, endpoint=endpoint).copy_to_host()
+            for n in range(2):
+                np.testing.assert_array_equal(np.unique(found[:, n]), np.unique(wanted[:, n]))
+    on_device = default_rng(7).integers(cuda.to_device(np.array([1.5, 2.5])), 7.9, (2000, 2)).copy_to_host()
+    assert on_device.min(axis=0).tolist() == [1, 2] and on_device.max() == 6
+    for low, high in ((0, np.inf), (-np.inf, 0), ([0.0, -np.inf], 4)):
+        with pytest.raises(OverflowError):
+            numpys.integers(low, high)
+        with pytest.raises(ArgumentRangeError):
+            default_rng(7).integers(low, high)
+    with pytest.raises(ArgumentValueError):
+        default_rng(7).integers(np.nan, 3)
+
+
+@pytest.mark.one_device
+def test_ranges_of_uniform_numbers(device):
+    rng, numpys = default_rng(8), np.random.default_rng(8)
+    for low, high in (
+        (0, np.inf),
+        (-np.inf, 0),
+        (np.nan, 1),
+        (-1e308, 1e308),
+        ([0, 1], [np.inf, 2]),
+        (3, 1),
+        ([0, 3], 1),
+    ):
+        with pytest.raises((OverflowError, ValueError)) as wanted:
+            numpys.uniform(low, high)
+        with pytest.raises(ArgumentValueError) as found:
+            rng.uniform(low, high)
+        assert isinstance(found.value, OverflowError) is isinstance(wanted.value, OverflowError), (low, high)
+    numbers = rng.uniform([0, 10], np.array([1.0, 12.0]), (100, 2)).copy_to_host()
+    assert ((numbers >= [0, 10]) & (numbers < [1, 12])).all()
+    assert rng.uniform(2, 2).copy_to_host() == 2

@@ -139,3 +139,22 @@ def test_roots_of_unity():
     angle = np.arctan2(np.longdouble(0), np.longdouble(-1)) * 2 * k / n
     exact = np.cos(angle) - 1j * np.sin(angle)
     assert np.abs(roots(n, k, np.dtype(np.complex128)) - exact).max() <= 2**-52
+
+
+@pytest.mark.in_turn(4)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "name", [f"{name}{n}" for n in ("", "2", "n") for name in ("fft", "ifft", "rfft", "irfft")] + ["hfft", "ihfft"]
+)
+def test_dtypes_are_numpys(device, name):
+    if not device.capabilities.fp64:
+        pytest.skip("without float64, dtypes of results are not NumPy's")
+    function = getattr(np.fft, name)
+    for dtype in "? b B h i q Q e f d F D".split():
+        for shape in ((6,), (2, 6)):
+            x = np.arange(np.prod(shape)).astype(dtype).reshape(shape)
+            if (dtype in "FD" and name in ("rfft", "rfft2", "rfftn", "ihfft")) or (name.endswith("2") and x.ndim < 2):
+                continue
+            found, expected = function(cuda.to_device(x)), function(x)
+            assert found.dtype == expected.dtype, (dtype, shape)
+            _check(found, expected.astype("D"), np.float16 if dtype == "e" else np.float32, x.size)

@@ -187,3 +187,14 @@ def test_an_array_without_axes_is_one_element(device, function, axis):
         return
     found = function(cuda.to_device(np.array(5.0)), axis).copy_to_host()
     assert (found.shape, found.tolist()) == (wanted.shape, wanted.tolist())
+
+
+@pytest.mark.one_device
+def test_subscripts_that_do_not_broadcast_are_index_errors(device):
+    host = np.arange(12.0).reshape(3, 4)
+    for key in (([0, 1], [0, 1, 2]), ([[0], [1]], [[0, 1], [1, 2], [0, 1]]), (host[:, 0] < 5, [0, 1, 2])):
+        there = tuple(cuda.to_device(np.asarray(part)) for part in key)
+        for x, at in ((host, key), (cuda.to_device(host), key), (cuda.to_device(host), there)):
+            for call in (lambda x, at: x[at], lambda x, at: x.__setitem__(at, 1), lambda x, at: np.add.at(x, at, 1)):
+                with pytest.raises(IndexError):
+                    call(x, at)

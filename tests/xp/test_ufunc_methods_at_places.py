@@ -149,3 +149,64 @@ def test_axes_of_methods_along_one(device, method, shape, axis):
                 function(cuda.to_device(host), *places, axis=axis)
         else:
             alike(function(cuda.to_device(host), *places, axis=axis), expected)
+
+
+_LAYOUTS = {
+    "rows": lambda x: x,
+    "turned": lambda x: x.transpose(2, 0, 1),
+    "backwards": lambda x: x[::-1, :, ::-1],
+    "with gaps": lambda x: x[1:, ::2, 1:4:2],
+    "turned backwards": lambda x: x[:, ::-1, ::3].T,
+    "one row": lambda x: x[1],
+    "a column": lambda x: x[:, 1, -1],
+}
+_KEYS = (
+    [0, -1, 0],
+    ([0, -1], [1, 1]),
+    (slice(None), [-1, 0, -1]),
+    ([[0], [-1]], slice(None), [0, 1, -1, 1]),
+    (0, slice(None, None, -1)),
+    (..., [0, 0]),
+    (None, [1, 1, 0], ...),
+    ([1, 0, 1], None, 0),
+)
+
+
+def _on_device(key):
+    """The same key with device arrays for lists and host arrays."""
+    if isinstance(key, tuple):
+        return tuple(map(_on_device, key))
+    return cuda.to_device(np.asarray(key)) if isinstance(key, list | np.ndarray) else key
+
+
+@pytest.mark.one_device
+@pytest.mark.in_turn(3)
+@pytest.mark.parametrize("layout", _LAYOUTS)
+@pytest.mark.parametrize("dtype", [np.int32, np.int8, np.float32, np.complex64])
+def test_at_of_views_and_places_that_repeat(device, layout, dtype):
+    view = _LAYOUTS[layout]
+    start = np.arange(4 * 3 * 5).astype(dtype).reshape(4, 3, 5)
+    for key in (*_KEYS, view(start) > 20, _RNG.integers(-1, 2, (2, 3))):
+        try:
+            shape = view(start)[key].shape
+        except IndexError:
+            continue  # too many subscripts
+        values = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+        changed(lambda x, v, key=key: np.add.at(view(x), key, v), start, values)
+        expected, found = start.copy(), cuda.to_device(start)
+        np.multiply.at(view(expected), key, 2)
+        np.multiply.at(view(found), _on_device(key), 2)
+        alike(found, expected)
+    with pytest.raises(OutOfBoundsError):
+        np.add.at(view(cuda.to_device(start)), cuda.to_device(np.array([0, 5])), 1)
+
+
+@pytest.mark.parametrize("key", [[5, 5], (slice(2**16, 2**16 + 2),)], ids=str)
+def test_at_takes_no_memory_for_elements_that_are_not_selected(device, key, monkeypatch):
+    x = cuda.to_device(np.zeros(2**20, np.int8))
+    taken = []
+    allocate = type(x.context).allocate
+    monkeypatch.setattr(type(x.context), "allocate", lambda self, n, *more: taken.append(n) or allocate(self, n, *more))
+    np.add.at(x, key, np.int8(3))
+    assert sum(taken) < 2**14
+    assert x[key[0]].copy_to_host().sum() == 6 if isinstance(key, tuple) else x[5] == 6

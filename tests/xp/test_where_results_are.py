@@ -109,3 +109,23 @@ def test_results_are_not_written_to_another_device(device, other):
             pytest.fail(name)
     there[...] = here * 2
     np.testing.assert_array_equal(there.copy_to_host(), _HOST * 2)
+
+
+@pytest.mark.one_device
+def test_devices_are_named_by_records_selectors_and_gpus(device, other):
+    x = cuda.to_device(_HOST)
+    gpu = next(each for each in cuda.gpus if each.record is other)
+    for named in (gpu, other, cuda.Device(other), other.selector):
+        for made in (
+            x.to_device(named),
+            xp.asarray(x, device=named),
+            xp.zeros(2, device=named),
+            xp.empty_like(x, device=named),
+            np.empty_like(x, device=named),
+            np.zeros_like(x, device=named),
+        ):
+            assert made.device is other
+    assert x.to_device(cuda.get_current_device()) is x
+    for wrong in (1.5, None.__class__, [other]):
+        with pytest.raises(errors.ArgumentTypeError, match="device= is a device"):
+            x.to_device(wrong)

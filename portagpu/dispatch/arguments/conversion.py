@@ -85,6 +85,15 @@ def is_device_function(value: Any) -> bool:
     return isinstance(value, DeviceCallable) and value.is_device_function
 
 
+def check_context(array: DeviceNDArray, context: Context, what: str) -> None:
+    """Raise `ArgumentTypeError` for an array of another context, on whose memory drivers crash."""
+    if array.context is not context:
+        raise ArgumentTypeError(
+            f"{what} is on {array.context.device.name}, in another context than the launch's",
+            hint="copy it: cuda.to_device(x.copy_to_host())",
+        )
+
+
 def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork) -> Any:
     """Turn an argument into what kernels take; host arrays come back through ``work``.
 
@@ -93,11 +102,7 @@ def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork
     if isinstance(value, ArgumentWrapper) and isinstance(value.value, DeviceNDArray):
         value = value.value
     if isinstance(value, DeviceNDArray):
-        if value.context is not context:  # drivers crash on another context's buffers
-            raise ArgumentTypeError(
-                f"argument `{name}` is on {value.context.device.name}, in another context than the launch's",
-                hint="copy it: cuda.to_device(x.copy_to_host())",
-            )
+        check_context(value, context, f"argument `{name}`")
         return value
     value = writable_view(value)  # results reach NumPy's records, as they reach arrays
     if _is_constant(value):

@@ -60,6 +60,11 @@ def joined(parts: Sequence[Subscripts], extents: Sequence[int], shape: tuple[int
     """Subscripts of several axes, which broadcast to a shape, as subscripts of these axes as one."""
     if len(parts) == 1 and parts[0].array.shape == shape:
         return parts[0]
+    return Subscripts(counted(parts, extents, shape), known=True)
+
+
+def counted(parts: Sequence[Subscripts], extents: Sequence[int], shape: tuple[int, ...]) -> DeviceNDArray:
+    """The same as int64, counted from the first element. Raises `OutOfBoundsError`."""
     context = parts[0].array.context
     known = all(part.known for part in parts)
     with context.unsettled:
@@ -75,7 +80,7 @@ def joined(parts: Sequence[Subscripts], extents: Sequence[int], shape: tuple[int
             launch(kernel, out.size, None, 0, (*arrays, *extents, out.ravel(), fault), context)
             if not known:
                 _check(fault)
-    return Subscripts(out, known=True)
+    return out
 
 
 def _as_three(x: DeviceNDArray, first: int, count: int) -> tuple[DeviceNDArray, DeviceNDArray]:

@@ -16,7 +16,7 @@ from portagpu.primitives.scans.operators import operator_of
 from portagpu.primitives.scans.scanning import inclusive_scan, scan
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
-from portagpu.ufuncs.operands import array_of
+from portagpu.ufuncs.operands import arrays_of
 
 _THREADS = 128
 
@@ -57,7 +57,7 @@ def reduce_by_key(
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`.
     """
-    told, given = array_of(keys), array_of(values)
+    told, given = arrays_of((keys, values))
     if told.ndim != 1 or told.shape != given.shape:
         raise ShapeError(f"keys have shape {told.shape}, values {given.shape}: both are of one axis and length")
     kind = given.dtype if dtype is None else np.dtype(dtype)

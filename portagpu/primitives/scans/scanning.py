@@ -18,7 +18,7 @@ from portagpu.runtime.arrays.copies import streams_beside
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream, as_stream
-from portagpu.ufuncs.operands import array_of
+from portagpu.ufuncs.operands import arrays_of
 
 _ALIGNED = 16
 _FEW, _LONG = 16, 2048  # neighbouring scans, and elements of each, that are exchanged first
@@ -77,19 +77,17 @@ def _scan(
     *,
     starts: bool,
 ) -> DeviceNDArray:
-    array = array_of(x)
+    heads = keys if flags is None else flags
+    array, *told = arrays_of([x] if heads is None else [x, heads])
     kind = array.dtype if dtype is None else np.dtype(dtype)
     joining = operator_of(function, kind, identity)
     if joining.identity is None:
         raise DTypeError(f"numpy.{function.__name__} has no identity", hint="pass identity=")
-    heads = keys if flags is None else flags
     if flags is not None and keys is not None:
         raise ArgumentTypeError("segments are told by flags= or by keys=, not by both")
-    if heads is not None:
-        heads = array_of(heads)
-        if heads.shape != array.shape:
-            raise ShapeError(f"the array has shape {array.shape}, its segments' {heads.shape}")
-    return scan(array, joining, axis, kind, heads, flags=flags is not None, starts=starts, stream=stream)
+    if told and told[0].shape != array.shape:
+        raise ShapeError(f"the array has shape {array.shape}, its segments' {told[0].shape}")
+    return scan(array, joining, axis, kind, *told, flags=flags is not None, starts=starts, stream=stream)
 
 
 def scan(

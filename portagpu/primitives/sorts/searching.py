@@ -18,7 +18,7 @@ from portagpu.primitives.sorts.rows import as_bits, contiguous
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
 from portagpu.ufuncs.kernel_source import launch
-from portagpu.ufuncs.operands import array_of, arrays_of
+from portagpu.ufuncs.operands import arrays_of
 
 _SMALL = 2**16  # elements of arrays whose launches take longer on the host than on the device
 
@@ -71,17 +71,19 @@ def searchsorted(
     """
     if side not in ("left", "right"):
         raise ArgumentTypeError(f"side= is 'left' or 'right', not {side!r}")
-    x1, x2 = arrays_of([x1, x2])
+    x1, x2, *places = arrays_of([x1, x2] if sorter is None else [x1, x2, sorter])
     if x1.ndim != 1:
         raise ShapeError(f"the sorted array has one axis, not {x1.ndim}", hint="search each row by itself")
     if x1.dtype != x2.dtype:
         raise DTypeError(f"values of {x2.dtype} are searched among {x1.dtype}", hint="convert one: x.astype(...)")
     if sorter is None and x1.context is x2.context and max(x1.size, x2.size) <= _SMALL and stream == 0:
-        return repeated((searchsorted, side), (x1, x2), lambda: _searched(x1, x2, side, None, 0))
-    return _searched(x1, x2, side, sorter, stream)
+        return repeated((searchsorted, side), (x1, x2), lambda: _searched(x1, x2, side))
+    return _searched(x1, x2, side, places[0] if places else None, stream)
 
 
-def _searched(x1: DeviceNDArray, x2: DeviceNDArray, side: str, sorter: Any, stream: Stream | int) -> DeviceNDArray:
+def _searched(
+    x1: DeviceNDArray, x2: DeviceNDArray, side: str, sorter: DeviceNDArray | None = None, stream: Stream | int = 0
+) -> DeviceNDArray:
     with x1.context.unsettled:
         if sorter is not None:
             x1 = gathered(x1, _checked_sorter(sorter, x1), x1.size, x1.size, stream)
@@ -96,8 +98,7 @@ def _searched(x1: DeviceNDArray, x2: DeviceNDArray, side: str, sorter: Any, stre
         return target
 
 
-def _checked_sorter(sorter: Any, x1: DeviceNDArray) -> DeviceNDArray:
-    places = array_of(sorter, x1.context)
+def _checked_sorter(places: DeviceNDArray, x1: DeviceNDArray) -> DeviceNDArray:
     if places.shape != x1.shape:
         raise ShapeError(f"sorter= has shape {places.shape}, the array {x1.shape}")
     if places.dtype.kind not in "iu":

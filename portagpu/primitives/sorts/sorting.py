@@ -17,7 +17,7 @@ from portagpu.primitives.sorts.rows import BITS, Rows, checked_axis
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.layout import inverse, memory_order
 from portagpu.runtime.execution.stream import Stream
-from portagpu.ufuncs.operands import array_of
+from portagpu.ufuncs.operands import array_of, arrays_of
 
 _SMALL = 2**16  # elements of arrays whose launches take longer on the host than on the device
 
@@ -90,8 +90,7 @@ def sort_by_key(
 
     Raises `ShapeError` for arrays of another shape, `ArgumentTypeError` for arrays of other contexts.
     """
-    keys = array_of(keys)
-    arrays = [array_of(value) for value in values]
+    keys, *arrays = arrays_of((keys, *values))
     for array in arrays:
         if array.shape != keys.shape:
             raise ShapeError(f"keys have shape {keys.shape}, values {array.shape}")

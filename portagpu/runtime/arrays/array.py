@@ -13,7 +13,15 @@ from numpy.lib.stride_tricks import as_strided
 from portagpu.backends.registry import foreign
 from portagpu.errors import ClosedError
 from portagpu.runtime.arrays.checks import check_stream, is_default
-from portagpu.runtime.arrays.facts import are_plain, facts_for, facts_token_of, lies_as, remember_view, with_facts
+from portagpu.runtime.arrays.facts import (
+    are_plain,
+    facts_for,
+    facts_token_of,
+    layout_token_of,
+    lies_as,
+    remember_view,
+    with_facts,
+)
 from portagpu.runtime.arrays.layout import (
     address_of,
     alignment_of,
@@ -120,8 +128,7 @@ class DeviceNDArray(
         own = base is None or type(base) is DeviceNDArray
         self.token = object() if own else None
         # one object for all arrays of the context that the same kernels take; None where launches must look closer
-        layout_token = (self.type_key, self.is_large)
-        self.layout_token = context.layout_tokens.setdefault(layout_token, layout_token) if own else None
+        self.layout_token = layout_token_of(self) if own else None
         self.facts_token = facts_token_of(self) if own else None
 
     def _make(self, shape: Any, dtype: Any, strides: Any, stream: Stream | int) -> None:

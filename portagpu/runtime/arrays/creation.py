@@ -8,7 +8,7 @@ import numpy as np
 
 from portagpu.backends.handles import Memory
 from portagpu.backends.registry import described, foreign, of_dlpack, room_at
-from portagpu.device import find_device
+from portagpu.device import record_of
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, ShapeError
 from portagpu.runtime.arrays import numpy_dispatch
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -300,7 +300,7 @@ def _empty_like(
     """`numpy.empty_like`: on the same device, in the same order."""
     kind = prototype.dtype if dtype is None else checked_dtype(dtype)
     if device is not None:
-        context = Context.for_device(find_device(device) if isinstance(device, str) else device)
+        context = Context.for_device(record_of(device))
         return device_array(prototype.shape if shape is None else shape, kind, context=context)
     if order in ("C", "F"):
         extents = prototype.shape if shape is None else shape

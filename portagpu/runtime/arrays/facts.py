@@ -89,6 +89,16 @@ def facts_for(
     return found
 
 
+def layout_token_of(array: Any) -> object:
+    """What kernels must know of an array: one object for all arrays of a context that the same kernels take.
+
+    Tokens of different contexts are not equal: launches that are kept under a context's refuse another's memory.
+    """
+    token = array.type_key, array.is_large, id(array.context)
+    found: object = array.context.layout_tokens.setdefault(token, token)
+    return found
+
+
 def facts_token_of(array: Any) -> object:
     """What stands for all facts of an array; one object for all arrays that are alike, as long as it is known."""
     known = array.context.facts_tokens

@@ -22,6 +22,7 @@ from portagpu.errors import (
 )
 from portagpu.runtime.arrays import nearest
 from portagpu.runtime.arrays.facts import are_plain
+from portagpu.runtime.execution.context import Context
 
 _NO_VALUE = np._NoValue
 """The value that NumPy passes on for a keyword that was not given."""
@@ -47,11 +48,6 @@ ANY_KEYWORDS = _Any()
 """For functions that pass keywords on to a program's own."""
 _loaders: list[Callable[[], Any]] = []
 _loading = threading.RLock()
-
-CREATING = frozenset(
-    "array asarray asanyarray ascontiguousarray asfortranarray zeros ones empty full arange eye identity tri".split()
-)
-"""NumPy's functions that make arrays on the device of what is given as ``like=``."""
 
 CALLING = frozenset("apply_along_axis apply_over_axes piecewise pad array2string save savetxt savez".split())
 """Functions that call a program's own, whose errors are the program's."""
@@ -107,11 +103,16 @@ def call(name: str, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-def dispatch(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`__array_ufunc__` of device arrays."""
-    name = ufunc.__name__
-    if not kwargs and method == "__call__" and (elementwise := ELEMENTWISE.get(name)) is not None:
+def dispatch(context: Context, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`__array_ufunc__` of a context's device arrays."""
+    if not kwargs and method == "__call__" and (elementwise := ELEMENTWISE.get(ufunc.__name__)) is not None:
         return elementwise(*inputs)
+    with context:  # where operands of the host go
+        return _dispatched(ufunc, method, inputs, kwargs)
+
+
+def _dispatched(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    name = ufunc.__name__
     if method != "__call__":
         if registered(f"ufunc.{method}") is None:
             raise unavailable(f"numpy.{name}.{method}", f"{name}.{method}")
@@ -149,7 +150,7 @@ def _by_position(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def dispatch_function(function: Any, args: Any, kwargs: Any) -> Any:
-    """`__array_function__` of device arrays."""
+    """`__array_function__` of device arrays, whose context is the current one: operands of the host go there."""
     name = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
     if kwargs:  # NumPy's functions pass on what they were not given
         kwargs = {keyword: value for keyword, value in kwargs.items() if value is not _NO_VALUE}

@@ -17,7 +17,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.layout import checked_shape
 from portagpu.runtime.arrays.numpy_dispatch import call, register
 from portagpu.xp import indexing, manipulation
-from portagpu.xp.conversion import along, array_of, context_of_any
+from portagpu.xp.conversion import along, array_of, check_target, context_of_any
 
 _INDEX = np.dtype(np.int64)
 
@@ -168,6 +168,7 @@ def _cut(axis: int, least: int) -> Callable[..., Any]:
 
 def _mask_beside(x: DeviceNDArray, mask: Any) -> DeviceNDArray:
     """A mask of any dtype as bools in an array's shape. Raises `ShapeError` where their sizes differ."""
+    check_target(x)
     there = array_of(mask, x.context)
     if there.size != x.size:
         raise ShapeError(f"the mask of shape {there.shape} and the array of shape {x.shape} differ in size")

@@ -33,10 +33,8 @@ def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DeviceNDArra
     for end in ends:
         if end is not None and not np.can_cast(end.dtype, x.dtype, "same_kind"):
             raise DTypeError(f"differences of {x.dtype} do not go with ends of {end.dtype}")
-    parts = [ends[0], found, ends[1]]
-    if ends == [None, None]:
-        return found
-    return manipulation.concat([p.astype(x.dtype, copy=False) for p in parts if p is not None])
+    parts = [part for part in (ends[0], found, ends[1]) if part is not None]
+    return found if len(parts) == 1 else manipulation.concat([part.astype(x.dtype, copy=False) for part in parts])
 
 
 def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> DeviceNDArray:

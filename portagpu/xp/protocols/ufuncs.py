@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, DTypeError
+from portagpu.expressions import equality as equality  # which registers == and !=
 from portagpu.expressions.apply import apply, apply_all, apply_into, check_out
 from portagpu.expressions.at import at
 from portagpu.expressions.powers import power

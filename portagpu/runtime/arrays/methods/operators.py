@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 
 _elementwise, _writing = numpy_dispatch.ELEMENTWISE, numpy_dispatch.IN_PLACE
-_OTHERS = (type(None), str, bytes)  # are no operands: Python itself answers == and !=
+_OTHERS = (type(None), str, bytes)  # are no operands
+_NUMBERS = (bool, int, float, complex, np.number, np.bool_)  # which the functions of elements take at once
 
 
 def _unary(name: str) -> Callable[[Any], Any]:
@@ -60,6 +61,18 @@ def _in_place(name: str) -> Callable[[Any, Any], Any]:
             return NotImplemented
         function = _writing.get(name)
         return numpy_dispatch.call(name, self, other, out=self) if function is None else function(self, other)
+
+    return operator
+
+
+def _compared(name: str, symbol: str) -> Callable[[Any, Any], Any]:
+    """``==`` or ``!=``, which have answers for operands of all kinds."""
+
+    def operator(self: Any, other: Any) -> Any:
+        if isinstance(other, ArrayOperators) or isinstance(other, _NUMBERS):  # noqa: SIM101 - a tuple takes longer
+            function = _elementwise.get(name)
+            return numpy_dispatch.call(name, self, other) if function is None else function(self, other)
+        return numpy_dispatch.call(symbol, self, other)
 
     return operator
 
@@ -129,13 +142,11 @@ class ArrayOperators(ArrayBase):
         return found
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return numpy_dispatch.dispatch(ufunc, method, inputs, kwargs)
+        return numpy_dispatch.dispatch(self.context, ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if func.__name__ in numpy_dispatch.CREATING:  # ``like=`` is this array
-            with self.context:
-                return numpy_dispatch.dispatch_function(func, args, kwargs)
-        return numpy_dispatch.dispatch_function(func, args, kwargs)
+        with self.context:
+            return numpy_dispatch.dispatch_function(func, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
@@ -195,6 +206,19 @@ class ArrayOperators(ArrayBase):
         if self.shape or self.dtype.kind not in "iu":
             raise ArgumentTypeError("only a 0-d device array of integers can be an index")
         return int(self._only("index"))
+
+    def __str__(self) -> str:
+        """The elements, as NumPy shows them; `repr` tells shape, dtype and device, and waits for nothing."""
+        return str(np.asarray(self))
+
+    def __format__(self, spec: str) -> str:
+        """An array without axes as the number that it holds. Raises `ArgumentTypeError` for others with a format."""
+        if spec and self.shape:
+            raise ArgumentTypeError(
+                f"the format {spec!r} is for numbers, not for an array of shape {self.shape}",
+                hint="format its elements: [f'{n:.3f}' for n in x.copy_to_host()]",
+            )
+        return format(np.asarray(self), spec)
 
     def __copy__(self) -> Self:
         made: Self = self.copy("K")
@@ -289,8 +313,8 @@ class ArrayOperators(ArrayBase):
             hint = hint_for(name) if is_known(name) or hasattr(np.ndarray, name) else ""
             raise unknown_attribute("a device array", name, self, () if hint else dir(self), hint=hint)
 
-        __eq__ = _binary("equal")
-        __ne__ = _binary("not_equal")
+        __eq__ = _compared("equal", "==")
+        __ne__ = _compared("not_equal", "!=")
         __lt__ = _binary("less")
         __le__ = _binary("less_equal")
         __gt__ = _binary("greater")
@@ -326,6 +350,7 @@ class ArrayOperators(ArrayBase):
             return int(rounded) if ndigits is None else rounded
 
         def __contains__(self, item: Any) -> bool:
-            return bool(numpy_dispatch.call("any", numpy_dispatch.call("equal", self, item)))
+            found = self == item
+            return bool(numpy_dispatch.call("any", found) if isinstance(found, ArrayOperators) else found)
 
         __hash__ = None  # type: ignore[assignment]
