@@ -6,6 +6,7 @@ from typing import Protocol
 
 from portagpu.device.capabilities import Capabilities
 
+NOT_OPTIMISED = "// threads choose between arrays: this driver compiles that rightly without optimisation"
 UNOPTIMISED = "-cl-opt-disable"  # OpenCL's option, also of the driver below SYCL
 
 

@@ -99,7 +99,7 @@ class Capabilities:
     cuts_subscripts: bool = True  # False: ids are hidden from compilers that cut 64-bit numbers made of them wrongly
     keeps_negations: bool = True  # False: in kernels with barriers, no compiler may see that a float is negated
     sees_divergence: bool = True  # False: beside barriers, the driver takes what some threads set for uniform
-    chooses_local_arrays: bool = True  # False: kernels that choose between local arrays must not be vectorised
+    chooses_arrays: bool = True  # False: kernels whose threads choose between arrays must not be optimised
     sums_differences: bool = True  # False: loops that subtract integers from a sum must not run in lanes of vectors
     blends_values: bool = True  # False: vectorisers take uniform values that some threads' branches assign for uniform
     takes_all_cases: bool = True  # False: before barriers, no compiler may see tests for all values of a number

@@ -26,7 +26,7 @@ def test_hints_of_known_platforms() -> None:
         keeps_negations=False,
         blends_values=False,
         sums_differences=False,
-        chooses_local_arrays=False,
+        chooses_arrays=False,
         crashing_compiler=True,
     )
     assert hints_for("Intel(R) OpenCL Graphics", "Intel(R) Corporation") == Hints(thread_registers=128, unit_lanes=8)

@@ -40,6 +40,7 @@ class KernelParts:
     parameters: tuple[Parameter, ...]
     parameter_text: Callable[[Parameter], str]
     body: list[Line]
+    is_unoptimised: bool  # threads choose between arrays, which the compiler's optimiser gets wrong
     is_unvectorised: bool  # compilers for CPUs must not run its threads in lanes of vectors
     static_dynamic_shared: int
     subgroup_size: int | None

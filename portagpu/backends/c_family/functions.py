@@ -12,7 +12,7 @@ from portagpu.backends.c_family.names import Names
 from portagpu.backends.c_family.printer import Printer
 from portagpu.device.capabilities import DeviceType
 from portagpu.dtypes import BOOL
-from portagpu.ir.analysis.choices import chooses_local_arrays
+from portagpu.ir.analysis.choices import chooses_arrays, reads_local_arrays_apart
 from portagpu.ir.analysis.difference_sums import sums_differences
 from portagpu.ir.analysis.memory_order import communicates
 from portagpu.ir.analysis.spin_loops import waiting_loop
@@ -31,7 +31,7 @@ class FunctionPrinter:
         self.helpers = helpers
         self._taken = taken
         self._communicates = communicates(program)
-        self._chooses = chooses_local_arrays(program)
+        self._chooses = not program.library and chooses_arrays(program)
         self._hides_ids = not helpers.caps.cuts_subscripts and cuts_wide_integers(program)
 
     def device_function(self, function: Function) -> list[Line]:
@@ -74,7 +74,7 @@ class FunctionPrinter:
             helpers.note(array.element)
         nests = not helpers.caps.diverging_nests and has_diverging_nest(program)
         differs = not helpers.caps.sums_differences and sums_differences(program)
-        chooses = self._chooses and not helpers.caps.chooses_local_arrays
+        reads = not (program.library or helpers.caps.chooses_arrays) and reads_local_arrays_apart(program)
         waits = helpers.caps.device_type is DeviceType.CPU and waiting_loop(program) is not None
         parts = KernelParts(
             program=program,
@@ -83,7 +83,8 @@ class FunctionPrinter:
             parameters=tuple(p for p in kernel.parameters if p.name in printer.used or p.role is ParameterRole.POINTER),
             parameter_text=lambda p: self._parameter_text(p, printer, facts),
             body=self._locals(kernel, printer, facts) + self._place(printer, kernel.span) + statements,
-            is_unvectorised=nests or differs or chooses or waits,
+            is_unvectorised=nests or differs or reads or waits,
+            is_unoptimised=self._chooses and not helpers.caps.chooses_arrays,
             static_dynamic_shared=static_dynamic_shared,
             subgroup_size=subgroup_size,
         )
@@ -145,7 +146,7 @@ class FunctionPrinter:
         if isinstance(array.element, Vector):
             return 64
         if self._chooses:
-            return 8  # PoCL 3.1 takes what is known of an array for parts of it that were chosen, and crashes
+            return 8  # a compiler takes the alignment of an array for that of parts of it that were chosen
         return 64 if array.size >= 4 else 0
 
 

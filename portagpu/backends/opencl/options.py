@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from portagpu.backends.compilers import UNOPTIMISED, CompilerOptions
+from portagpu.backends.compilers import NOT_OPTIMISED, UNOPTIMISED, CompilerOptions
 from portagpu.device.capabilities import Capabilities
 
 SPILL_REMARKS = ("-cl-nv-verbose",)  # has a compiler say how many registers a kernel keeps in memory
@@ -20,7 +20,7 @@ def options_for(asked: CompilerOptions, caps: Capabilities, source: str) -> tupl
     options = ["-w"]
     # that driver's optimiser makes wrong code of some functions that return structs, where they are not inlined
     is_at_risk = _STRUCTS.search(source) is not None and not _INLINE_STRUCTS.search(source)
-    if not asked.opt or (is_at_risk and not caps.runs_optimised):
+    if not asked.opt or NOT_OPTIMISED in source or (is_at_risk and not caps.runs_optimised):
         options.append(UNOPTIMISED)
     if asked.max_registers is not None and caps.max_registers_option:
         options.append(f"-cl-nv-maxrregcount={asked.max_registers}")

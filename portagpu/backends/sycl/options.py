@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portagpu.backends.compilers import UNOPTIMISED, CompilerOptions
+from portagpu.backends.compilers import NOT_OPTIMISED, UNOPTIMISED, CompilerOptions
 from portagpu.backends.sycl.codegen.flags import FLAGS
 from portagpu.device.capabilities import Capabilities
 
@@ -28,7 +28,7 @@ def options_for(
     if not caps.keeps_negations and "barrier(" in source:  # `0 - x` must not become a negation
         allowed = allowed - {"nsz", "reassoc"}
     options = [*always, *(flag for name, flag in _FLAGS.items() if name in allowed)]
-    if not asked.opt:
+    if not asked.opt or NOT_OPTIMISED in source:
         options.append(UNOPTIMISED)
     return tuple(options)
 

@@ -20,6 +20,8 @@ The same vectoriser reads an array of the thread at a uniform subscript (`l[bloc
 the branch, at whatever place. Such subscripts are marked: in branches, in conditional expressions, behind `and` and
 `or`, and in functions, which may be called in one. Not those of loops' counters and constants alone: unrolled, they
 are constants, and other loops seldom count far behind an array.
+
+Addresses that are assigned there are marked as well: it takes them for uniform, too.
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ from portagpu.ir.nodes import (
     If,
     Load,
     Logical,
+    Offset,
     Operation,
     Return,
     Select,
@@ -56,7 +59,7 @@ from portagpu.ir.nodes import (
     While,
 )
 from portagpu.ir.program import Function, Program
-from portagpu.ir.types import Scalar
+from portagpu.ir.types import INT, Pointer, Scalar
 from portagpu.ir.walk import all_expressions, all_statements, blocks, children, expressions, rebuilt
 from portagpu.passes.barriers.marks import is_own, varying
 
@@ -68,7 +71,8 @@ def mark_branch_values(program: Program) -> Program:
     numbers = count(1, 2)  # of marks in all functions, odd ones: those of `divergence` are even
 
     def marked(function: Function, *, is_kernel: bool = False) -> Function:
-        return replace(function, body=tuple(_ValueMarker(function, is_kernel, numbers).block(function.body, False)))
+        marker = _ValueMarker(function, is_kernel, numbers)
+        return replace(function, body=tuple(marker.block(function.body, False)))
 
     return replace(
         program, kernel=marked(program.kernel, is_kernel=True), functions=tuple(map(marked, program.functions))
@@ -104,7 +108,7 @@ class _ValueMarker:
         for whole in body:
             statement = rebuilt(whole, with_marked_places)
             match statement:
-                case Assign(target=target) if divergent:
+                case Assign(target=target) if divergent or self._chooses(statement.value):
                     slot = target.name, target.type
                     outside = self._mentions.get(slot, 0) > used.get(slot, 0)
                     counts = looped and slot in slots_in(statement.value)
@@ -137,6 +141,12 @@ class _ValueMarker:
         if not all(map(self._uniform.is_uniform, expressions(statement))):
             return True
         return not isinstance(statement, If) and self._uniform.leaves_apart(statement, Break)
+
+    def _chooses(self, value: Expr) -> bool:
+        """Whether threads choose between two arrays."""
+        if not isinstance(value, Select) or not isinstance(value.type, Pointer):
+            return False
+        return not self._uniform.is_uniform(value.condition)
 
     def _assignment(self, statement: Assign) -> list[Stmt]:
         value = statement.value
@@ -191,12 +201,18 @@ class _ValueMarker:
         of_launch = isinstance(index, Operation) and not slots_in(index)
         return not of_launch and all(map(self._is_counted, children(index)))
 
-    def _mark(self, value: Expr) -> Operation:
+    def _mark(self, value: Expr) -> Expr:
         """The value, in a form that no compiler takes for the same in all threads."""
-        return varying(value, next(self._numbers))
+        number = next(self._numbers)
+        if isinstance(value.type, Pointer):
+            nothing = varying(Constant(0, INT, span=value.span), number)
+            return Offset(value, nothing, value.type, span=value.span)
+        return varying(value, number)
 
     def _needs_mark(self, value: Expr) -> bool:
         kind = value.type
+        if isinstance(kind, Pointer):
+            return True
         if not isinstance(kind, Scalar) or kind.dtype.is_complex:
             return False
         if isinstance(value, CallFunction):
@@ -210,10 +226,14 @@ def _is_free(value: Expr) -> bool:
 
 
 def _is_select(statement: Stmt) -> bool:
-    """Whether a branch only assigns what costs nothing, so that compilers make selects of it."""
+    """Whether a branch only assigns numbers that cost nothing, so that compilers make selects of it."""
     if not isinstance(statement, If):
         return False
-    return all(isinstance(s, Assign) and _is_free(s.value) for part in blocks(statement) for s in part)
+    return all(
+        isinstance(s, Assign) and _is_free(s.value) and not isinstance(s.target.type, Pointer)
+        for part in blocks(statement)
+        for s in part
+    )
 
 
 def _jumps(statement: Stmt) -> bool:

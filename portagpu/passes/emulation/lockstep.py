@@ -185,6 +185,7 @@ class _Lockstep:
         tail: list[Stmt] = []
         if isinstance(loop, For):
             counter = loop.counter
+            assert isinstance(counter.type, Scalar)
             head += [Assign(counter, loop.start, span=span), Assign(go, _begins(loop), span=span)]
             step = Binary(BinaryOp.ADD, counter, loop.step, counter.type, span=span)
             tail += [Assign(go, _goes_on(loop), span=span), Assign(counter, step, span=span)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from portagpu.backends.c_family.c_types import storage
 from portagpu.backends.c_family.dialect import KernelParts, KernelText
 from portagpu.backends.c_family.line import Line
+from portagpu.backends.compilers import NOT_OPTIMISED
 from portagpu.backends.opencl.codegen.subgroups import subgroup_attribute
 from portagpu.backends.opencl.ptx.architecture import cluster_line
 from portagpu.ir.names import DYNAMIC_SHARED_ARRAY
@@ -36,6 +37,8 @@ def kernel_text(parts: KernelParts) -> KernelText:
         size = ", ".join(map(str, program.block_dim))
         lines.append(Line(f"__attribute__((reqd_work_group_size({size})))", span))
     lines += [Line(text, span) for text in subgroup_attribute(program, helpers.caps, parts.subgroup_size)]
+    if parts.is_unoptimised:
+        lines.append(Line(NOT_OPTIMISED, span))
     if parts.is_unvectorised:
         # says that the kernel is vectorised by hand: compilers for CPUs then leave threads out of the lanes of vectors
         lines.append(Line("__attribute__((vec_type_hint(float4)))", span))

@@ -91,7 +91,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         sees_divergence=hints.sees_divergence,
         blends_values=hints.blends_values,
         sums_differences=hints.sums_differences,
-        chooses_local_arrays=hints.chooses_local_arrays,
+        chooses_arrays=hints.chooses_arrays,
         takes_all_cases=hints.takes_all_cases,
         takes_known_floats=hints.takes_known_floats,
         divides_products=hints.divides_products,

@@ -6,6 +6,7 @@ from portagpu.backends.c_family.c_types import storage
 from portagpu.backends.c_family.dialect import KernelParts, KernelText
 from portagpu.backends.c_family.line import Line
 from portagpu.backends.c_family.subgroup_sizes import required_size
+from portagpu.backends.compilers import NOT_OPTIMISED
 from portagpu.ir.program import Parameter, ParameterRole
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Space
 
@@ -31,6 +32,8 @@ def kernel_text(parts: KernelParts) -> KernelText:
         kind = language.type(DYNAMIC_SHARED)
         shared.append(f"    {kind} const {name} = ({kind})&pg_memory_{name}[0];")
     lines = [Line(f"// {span.line}: {span.text.strip()}", span)]
+    if parts.is_unoptimised:
+        lines.append(Line(NOT_OPTIMISED, span))
     if parts.is_unvectorised and program.block_dim != (1, 1, 1):  # a block of one thread fills no lanes
         lines.append(Line(NOT_VECTORISED, span))
     attributes = []

@@ -23,7 +23,7 @@ class Hints:
     keeps_negations: bool = True
     blends_values: bool = True
     sums_differences: bool = True
-    chooses_local_arrays: bool = True
+    chooses_arrays: bool = True
     crashing_compiler: bool = True
 
 
@@ -36,7 +36,7 @@ _HINTS = {
         keeps_negations=False,
         blends_values=False,
         sums_differences=False,
-        chooses_local_arrays=False,
+        chooses_arrays=False,
     ),
 }
 _NO_POINTERS = "kernels cannot take its memory as addresses (unified shared memory), and it takes no SPIR-V"

@@ -76,7 +76,7 @@ def capabilities_of(facts: Mapping[str, str], answers: Mapping[str, Any], hints:
         keeps_negations=hints.keeps_negations,
         blends_values=hints.blends_values,
         sums_differences=hints.sums_differences,
-        chooses_local_arrays=hints.chooses_local_arrays,
+        chooses_arrays=hints.chooses_arrays,
         crashing_compiler=hints.crashing_compiler,
         line_directives=False,
         opencl_c_version=(0, 0),
