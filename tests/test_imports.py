@@ -5,6 +5,9 @@ Imports for type checkers only count, too: a circle of them shows that two modul
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 
@@ -51,3 +54,25 @@ def test_folders_have_no_circle(imports: Graph) -> None:
     assert {"portagpu", "portagpu.frontend", "portagpu.blas.gemm"} <= set(packages)
     circles = {package: _circle(graph) for package, graph in packages.items()}
     assert not {package: circle for package, circle in circles.items() if circle}
+
+
+USES_DEVICES = """
+import os, sys
+before = [*sys.path], [*sys.meta_path], os.getcwd()
+import numpy as np
+import portagpu
+from portagpu import cuda
+a = np.ones((64, 64), np.float32)
+portagpu.matmul(a, a)
+(cuda.to_device(a) + 1).sum().copy_to_host()
+assert ([*sys.path], [*sys.meta_path], os.getcwd()) == before
+from cuda import pathfinder
+"""
+
+
+def test_other_packages_are_found_after_devices_were_used(tmp_path):
+    """One folder of ours is called cuda: on the path it would hide NVIDIA's namespace, without which CuPy is no use."""
+    (tmp_path / "cuda").mkdir()
+    (tmp_path / "cuda" / "pathfinder.py").touch()
+    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+    subprocess.run([sys.executable, "-c", USES_DEVICES], env={**os.environ, "PYTHONPATH": path}, check=True)

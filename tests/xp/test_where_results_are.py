@@ -114,8 +114,8 @@ def test_results_are_not_written_to_another_device(device, other):
 @pytest.mark.one_device
 def test_devices_are_named_by_records_selectors_and_gpus(device, other):
     x = cuda.to_device(_HOST)
-    gpu = next(each for each in cuda.gpus if each.record is other)
-    for named in (gpu, other, cuda.Device(other), other.selector):
+    gpus = [each for each in cuda.gpus if each.record is other]  # those of the back end in use
+    for named in (*gpus, other, cuda.Device(other), other.selector):
         for made in (
             x.to_device(named),
             xp.asarray(x, device=named),

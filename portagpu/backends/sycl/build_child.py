@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
+if TYPE_CHECKING or __name__ != "__main__":
     from portagpu.backends.build_protocol import NO_DEVICE, own_output, prepare, serve
 else:  # the package's own modules take ten times as long to import
     sys.path.append(str(Path(__file__).resolve().parents[1]))

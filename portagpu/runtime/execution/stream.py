@@ -209,7 +209,11 @@ class Stream(OrderedQueue):
     def close(self) -> None:
         """Wait for the stream and give its queue back."""
         if self._timeline.queue is not None:
-            self.synchronize()
+            try:
+                self.synchronize()
+            except DriverError:
+                if not self.external:  # whoever made that one may have ended it
+                    raise
             self._timeline.finish()
 
     def abandon(self) -> tuple[Any, ...]:

@@ -199,3 +199,15 @@ def test_products_of_views_wait_for_the_arrays_queue(own, view):
             portagpu.matmul(left[: out.shape[0]], right[:, : out.shape[1]], out, stream=stream)
             gate.open_soon()
             assert (y.get()[view] == number * 40).all()
+
+
+def test_a_queue_that_its_maker_ended_does_not_keep_a_context_open(device, monkeypatch):
+    context = Context.wrap(native_context(device))
+    stream = context.wrap_queue(cl.CommandQueue(context.cl_context))
+
+    def ended(self):
+        raise errors.DriverError("the queue is gone")
+
+    monkeypatch.setattr(type(stream), "synchronize", lambda self: ended(self) if self.external else None)
+    context.close()
+    assert context.closed and stream.closed
