@@ -38,6 +38,9 @@ from portagpu.ir.types import (
 from portagpu.source import Span
 from portagpu.types.record_layout import Record, alignment_of, parse_record
 
+_MOST_LOCAL_BYTES = 512 * 1024
+"""As CUDA's."""
+
 
 def _shape(ctx: FunctionState, value: Value, dtype: Value, name: str) -> tuple[int, ...]:
     items: tuple[Value, ...] = ()
@@ -172,6 +175,13 @@ def _local_array(ctx: FunctionState, site: Call) -> Value:
     element = _element(ctx, dtype, "cuda.local.array", site.node)
     if 0 in shape:
         ctx.fail("a local array of zero elements", kind=KernelValueError)
+    size = math.prod(shape) * (element.itemsize if isinstance(element, Record) else element_size(element))
+    if size > _MOST_LOCAL_BYTES:
+        ctx.fail(
+            f"a local array of {size} bytes, where a thread has {_MOST_LOCAL_BYTES}",
+            hint="give each thread a part of a device array",
+            kind=KernelValueError,
+        )
     alignment = _alignment(ctx, aligned, "cuda.local.array")
     return local_memory(ctx, site, element, shape, alignment)
 

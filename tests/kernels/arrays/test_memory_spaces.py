@@ -117,6 +117,20 @@ def test_local_arrays_with_variable_and_constant_index(device):
 WEIGHTS = np.array([[1, 2], [3, 4]], np.float64)
 
 
+@pytest.mark.one_device
+@pytest.mark.parametrize("elements", [1 << 17, 1 << 40])
+def test_local_arrays_have_what_a_thread_has(device, elements):
+    @cuda.jit
+    def k(x):
+        room = cuda.local.array(elements, np.int64)
+        room[0] = 1
+        x[0] = room[0]
+
+    with pytest.raises(errors.KernelValueError, match="where a thread has 524288") as caught:
+        k[1, 1](np.zeros(1))
+    assert "room = cuda.local.array" in str(caught.value)
+
+
 def test_constant_memory(device):
     @cuda.jit
     def kernel(out):
