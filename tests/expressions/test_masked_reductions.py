@@ -99,7 +99,9 @@ def test_dtypes_of_complex_numbers(device, function):
 @pytest.mark.parametrize("function", ["mean", "nanmean", "var", "std", "nanvar", "nanstd"])
 @pytest.mark.parametrize("dtype", ["int32", "float32", "complex64"])
 def test_dtypes_of_means(device, function, dtype):
-    """Dtypes of results are NumPy's; ours compute no variance in integers, whose means NumPy truncates."""
+    """Dtypes of results are NumPy's; ours compute no variance in integers, whose means NumPy truncates, and none of
+    complex numbers in reals, where NumPy drops imaginary parts half way.
+    """
     if not device.capabilities.fp64:
         pytest.skip("without float64, dtypes of results are not NumPy's")
     host = np.array([[1, 0, 1], [1, 1, 50]], dtype)
@@ -107,6 +109,7 @@ def test_dtypes_of_means(device, function, dtype):
     call = getattr(np, function)
     for wanted in ("float32", "complex128", "int32"):
         is_refused = wanted == "int32" and function != "mean" and (dtype != "int32" or function != "nanmean")
+        is_refused |= wanted == "float32" and dtype == "complex64" and "mean" not in function
         for options in ({"dtype": np.dtype(wanted)}, {"dtype": np.dtype(wanted), "axis": 1, "where": where}):
             there = {**options, "where": cuda.to_device(where)} if "where" in options else options
             if is_refused:
