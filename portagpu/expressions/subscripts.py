@@ -125,7 +125,7 @@ class Elements:
 
 
 def _steps_along(at: Subscripts, extents: tuple[int, ...], steps: list[int]) -> DeviceNDArray:
-    """How far in memory subscripts of several axes, joined as one, are from the first element."""
+    """The distance in memory of subscripts of several axes, joined as one, from the first element."""
     rest = counted([at], [math.prod(extents)], at.array.shape)
     found = filled((), 0, _INDEX, rest.context)
     for extent, step in zip(reversed(extents[1:]), reversed(steps[1:]), strict=True):

@@ -12,7 +12,7 @@ _MASK, _PLACES = np.array([True, False, True, False]), np.array([2, 0, 1, 3])
 
 
 def _written(function):
-    """What a function that writes its first argument leaves there."""
+    """The elements that a function leaves in its first argument, which it writes."""
 
     def call(x, y):
         target = x + 0

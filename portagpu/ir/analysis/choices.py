@@ -12,7 +12,7 @@ from itertools import combinations
 
 from portagpu.ir.analysis.uniform import Uniformity
 from portagpu.ir.nodes import Assign, CallFunction, Expr, If, Load, Offset, Operation, Select, Stmt, Var, VectorLoad
-from portagpu.ir.program import Function, Program
+from portagpu.ir.program import Function, ParameterRole, Program
 from portagpu.ir.types import Pointer, Space
 from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
 
@@ -28,7 +28,11 @@ def reads_local_arrays_apart(program: Program) -> bool:
 
 
 def _of_functions(program: Program) -> Iterator[_Choices]:
-    for function in (program.kernel, *program.functions):
+    functions = (program.kernel, *program.functions)
+    has_dynamic = any(p.role is ParameterRole.DYNAMIC_SHARED for p in program.kernel.parameters)
+    if not (program.shared or has_dynamic or any(function.locals for function in functions)):
+        return  # there are no such arrays: nothing has to be found out of any function
+    for function in functions:
         yield _Choices(function, is_kernel=function is program.kernel)
 
 

@@ -51,7 +51,7 @@ _NUMBER = Pointer(INT, Space.SHARED)
 
 
 class Around(IntEnum):
-    """Which loops must run equally often: those around warp operations, or around any barrier.
+    """The loops that must run equally often: those around warp operations, or around any barrier.
 
     Threads that have left before keep up what steers loops around other barriers, says
     `portagpu.passes.barriers.converge`; with ``LEFT`` they need not.
@@ -85,7 +85,7 @@ def lockstep(program: Program, around: Around = Around.WARPS) -> Program:
 
 
 class _Waits:
-    """Which statements hold a barrier; ``exchanges``: one of warps, which threads may reach as they like."""
+    """The statements that hold a barrier; ``exchanges``: one of warps, which threads may reach as they like."""
 
     def __init__(self, around: Around) -> None:
         self.around = around

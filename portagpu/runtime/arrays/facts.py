@@ -90,7 +90,7 @@ def facts_for(
 
 
 def layout_token_of(array: Any) -> object:
-    """What kernels must know of an array: one object for all arrays of a context that the same kernels take.
+    """The facts of an array that kernels must know: one object for all arrays of a context that the same kernels take.
 
     Tokens of different contexts are not equal: launches that are kept under a context's refuse another's memory.
     """
