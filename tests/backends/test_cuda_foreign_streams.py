@@ -113,6 +113,16 @@ def test_words_that_streams_have_by_chance_say_nothing():
     assert context_paths(CONTEXT, [one, indirect.stream()]) == []
 
 
+@readable
+def test_what_lies_behind_small_streams_hides_no_way_to_the_context():
+    driver = Driver((0, 2))
+    streams = [driver.stream() for _ in range(3)]
+    for words in driver.alive[1:4:2]:  # of the first two streams, not of what these lead to
+        words[40] = CONTEXT
+    assert context_paths(CONTEXT, streams[:2]) == [(0, 2), (40,)]
+    assert context_paths(CONTEXT, streams) == [(0, 2)]
+
+
 @pytest.mark.skipif(not cards.records, reason="no card of CUDA's works here")
 def test_a_cards_streams():
     with cuda.select_device(cards.records[0]):

@@ -21,7 +21,9 @@ Path = tuple[int, ...]  # an offset in words; where there is a second, it is fro
 def context_paths(context: int, streams: Iterable[int]) -> list[Path]:
     """Ways from a stream to its context that all these streams have; none where the driver keeps no such.
 
-    Driver 580: the first word of a stream, of any flags and priority, is the address of what has the context as third.
+    Words behind a small stream belong to its neighbours, which may have the context, too, in the same place: what is
+    found there is one way more, and hides none. Driver 580: the first word of a stream, of any flags and priority, is
+    the address of what has the context as third.
     """
     ways = [_paths(context, stream) for stream in streams]
     return sorted(set(ways[0]).intersection(*ways[1:])) if ways else []
@@ -29,11 +31,9 @@ def context_paths(context: int, streams: Iterable[int]) -> list[Path]:
 
 def _paths(context: int, stream: int) -> list[Path]:
     words = words_at(stream, _LOOKED_AT) or ()
-    paths: list[Path] = [(i,) for i, word in enumerate(words) if word == context]
-    if not paths:
-        behind = ((i, words_at(word, _BEHIND) or ()) for i, word in enumerate(words[:_FOLLOWED]) if _is_address(word))
-        paths = [(i, j) for i, found in behind for j, word in enumerate(found) if word == context]
-    return paths
+    behind = ((i, words_at(word, _BEHIND) or ()) for i, word in enumerate(words[:_FOLLOWED]) if _is_address(word))
+    paths: list[Path] = [(i, j) for i, found in behind for j, word in enumerate(found) if word == context]
+    return paths + [(i,) for i, word in enumerate(words) if word == context]
 
 
 def _is_address(word: int) -> bool:

@@ -27,6 +27,7 @@ _MOST_EVENTS = 512  # that are kept for later
 _MOST_LEFT = 1 << 30  # bytes that finalisers left: who asks for more memory waits until the driver has them
 _MOST_ACCEPTED = 4096
 _MOST_EXTERNAL = 64  # streams of other libraries that are remembered
+_COMPARED = 8  # streams that show how streams lead to their context
 
 
 class _OfThread(threading.local):
@@ -156,7 +157,7 @@ class Primary:
             return True
         if self._context_paths is None:
             with self, self.relaxed:
-                streams = [self.take_stream() for _ in range(2)]
+                streams = [self.take_stream() for _ in range(_COMPARED)]
             self._context_paths = context_paths(self.context, streams)
             self._idle += streams
         if not may_be_stream(handle, self.context, self._context_paths):
