@@ -29,9 +29,13 @@ from dataclasses import replace
 
 from portagpu.errors import UnsupportedSyntaxError
 from portagpu.ir.analysis.uniform import Marks
-from portagpu.ir.nodes import Stmt
+from portagpu.ir.nodes import CallFunction, Stmt
 from portagpu.ir.program import Function, Program
+from portagpu.ir.walk import all_statements, expressions
 from portagpu.passes.barriers.flags import Behind, Converger
+from portagpu.passes.barriers.loop_exits import may_be_empty
+
+_MOST_WAYS_IN = 4  # into loops that may have no turn: docs/driver-quirks.md has the times of a compiler that copies
 
 
 def converge(program: Program, *, gates: bool = False) -> Program:
@@ -63,13 +67,28 @@ def _converged(program: Program, gates: bool) -> tuple[Program, list[Stmt]]:
     if not callees and not Marks(program.kernel.body, callees).barrier:
         return program, wrong
     wanted: set[tuple[str, Behind]] = set()  # functions that are called behind a flag
-    kernel = Converger(program.kernel, callees, wanted, wrong, gates, is_kernel=True).run()
+    enters = gates and _ways_in(program, callees) > _MOST_WAYS_IN
+    kernel = Converger(program.kernel, callees, wanted, wrong, gates, enters=enters, is_kernel=True).run()
     functions: list[Function] = []
     for function in reversed(program.functions):  # callers first: they say which variants of callees they want
         if function.name in callees:
-            functions.append(Converger(function, callees, wanted, wrong, gates).run())
+            functions.append(Converger(function, callees, wanted, wrong, gates, enters=enters).run())
             for behind in sorted(b for name, b in wanted if name == function.name):
-                functions.append(Converger(function, callees, wanted, wrong, gates, behind=behind).run())
+                made = Converger(function, callees, wanted, wrong, gates, enters=enters, behind=behind)
+                functions.append(made.run())
         else:
             functions.append(function)
     return replace(program, kernel=kernel, functions=tuple(reversed(functions))), wrong
+
+
+def _ways_in(program: Program, callees: frozenset[str]) -> int:
+    """How many loops around barriers may have no turn, where all functions are inlined."""
+    found: dict[str, int] = {}
+    for function in (*program.functions, program.kernel):  # callees come first
+        marks, count = Marks(function.body, callees), 0
+        for statement in all_statements(function.body):
+            if marks.has_barrier(statement):
+                count += may_be_empty(statement)
+                count += sum(found.get(e.function, 0) for e in expressions(statement) if isinstance(e, CallFunction))
+        found[function.name] = count
+    return found[program.kernel.name]

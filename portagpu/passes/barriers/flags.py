@@ -35,7 +35,7 @@ from portagpu.ir.walk import all_expressions, all_statements, blocks, expression
 from portagpu.passes.barriers.control import Control, unassigned_slots
 from portagpu.passes.barriers.early_returns import divides, leaves_early, strip
 from portagpu.passes.barriers.guards import Guard, Level
-from portagpu.passes.barriers.loop_exits import gated, without_exits
+from portagpu.passes.barriers.loop_exits import entered, gated, may_be_empty, without_exits
 
 # hidden parameters of a device function: whether this thread, and whether any thread of the block, takes part in a call
 _ACTIVE, _OPEN = own("active"), own("open")
@@ -50,7 +50,8 @@ class Converger:
     """Rewrites a function; for a kernel, or a function that is called ``behind`` flags.
 
     ``callees``: functions with a barrier. What is found goes to ``wanted``, variants of these that are called behind
-    flags, and to ``refused``, statements that threads which have left could not carry out.
+    flags, and to ``refused``, statements that threads which have left could not carry out. ``gates``: no branch stands
+    around a barrier; ``enters``: the way into a loop is none either.
     """
 
     def __init__(
@@ -61,10 +62,12 @@ class Converger:
         refused: list[Stmt],
         gates: bool,
         *,
+        enters: bool = False,
         is_kernel: bool = False,
         behind: Behind = (),
     ) -> None:
         self.function, self.wanted, self.refused, self.gates, self.behind = function, wanted, refused, gates, behind
+        self.enters = enters
         self.results: tuple[Var, ...] = ()
         self._count = 0
         self.marks = Marks(function.body, callees)
@@ -338,15 +341,23 @@ class Converger:
         return not inside.isdisjoint(self.live.after(statement))
 
     def _loop(self, statement: For | While, guard: Guard) -> tuple[list[Stmt], Level]:
-        body, left = self._block(statement.body, guard, True)
+        turn = self._fresh(GATE) if self.enters and may_be_empty(statement) else None
+        body, left = self._turn(statement.body, guard, turn)
         if left > guard.level:  # a later iteration starts with flags down
             guard = guard.at(left)
-            body, left = self._block(statement.body, guard, True)
+            body, left = self._turn(statement.body, guard, turn)
         if guard.level is Level.THREAD and not all(map(is_pure, expressions(statement))):
             self.refused.append(statement)
         statement = replace(statement, body=tuple(body))
         gate = guard.gate
+        if turn is not None:
+            return entered(statement, turn, gate), left
         if gate is None:
             return [statement], left
         held, statement = gated(statement, gate, self._fresh)
         return [*([If(gate, tuple(held), (), span=statement.span)] if held else []), statement], left
+
+    def _turn(self, body: tuple[Stmt, ...], guard: Guard, turn: Var | None) -> tuple[list[Stmt], Level]:
+        if turn is None:
+            return self._block(body, guard, True)
+        return self._gates(If(turn, body, (), span=turn.span), guard, True)

@@ -1,4 +1,4 @@
-"""Loops around barriers without `break` and `continue`: flags, for compilers that allow no barrier after a branch.
+"""Loops around barriers for compilers that allow no barrier after a branch: flags in place of jumps, and of the way in.
 
     for k in range(n):         gate = true
         if f(k): continue      for k in range(gate ? n : 0):
@@ -8,17 +8,42 @@
                                                if (turn) barrier(); }
 
 `portagpu.passes.barriers.converge` then takes the branches apart. Jumps that threads may take apart stay what they are.
+
+The way into a loop is a branch around its barriers, too. One such compiler copies what follows it, once for each side,
+so that it is never done with eight loops in a row. Where there are many, the first turn always comes, behind a flag:
+
+    for k in range(n):         k = 0; turn = k < n
+        barrier()              while (true) { if (turn) { barrier(); k += 1; turn = k < n; }  if (!turn) break; }
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeGuard
 
 from portagpu.ir.analysis.uniform import Marks, Uniformity, jumps
 from portagpu.ir.names import GATE, is_gate
-from portagpu.ir.nodes import Assign, Break, Constant, Expr, For, If, Logical, LogicalOp, Select, Stmt, Var, While
-from portagpu.ir.types import BOOLEAN
+from portagpu.ir.nodes import (
+    Assign,
+    Binary,
+    BinaryOp,
+    Break,
+    Compare,
+    CompareOp,
+    Constant,
+    Expr,
+    For,
+    If,
+    Logical,
+    LogicalOp,
+    Not,
+    Select,
+    Stmt,
+    Var,
+    While,
+)
+from portagpu.ir.types import BOOLEAN, Scalar
 from portagpu.ir.walk import blocks
 
 Fresh = Callable[[str], Var]
@@ -42,6 +67,38 @@ def without_exits(body: tuple[Stmt, ...], marks: Marks, uniform: Uniformity, fre
         else:
             made.append(statement)
     return tuple(made)
+
+
+def may_be_empty(statement: Stmt) -> TypeGuard[For | While]:
+    """Whether a statement is a loop whose first turn nobody can promise, and that `entered` can write."""
+    match statement:
+        case For(start=Constant(), stop=Constant()) | For(descending=None) | While(condition=Constant()):
+            return False
+        case For() | While():
+            return not jumps(statement.body)
+        case _:
+            return False
+
+
+def entered(loop: For | While, turn: Var, gate: Var | None) -> list[Stmt]:
+    """A loop whose first turn always comes; its body asks ``turn``. ``gate``: as of `gated`."""
+    span = loop.span
+    first: list[Stmt] = []
+    following: list[Stmt] = []
+    if isinstance(loop, For):
+        counter, kind = loop.counter, loop.counter.type
+        assert isinstance(kind, Scalar)
+        first.append(Assign(counter, loop.start, span=span))
+        following.append(Assign(counter, Binary(BinaryOp.ADD, counter, loop.step, kind, span=span), span=span))
+        goes_on: Expr = Compare(CompareOp.GT if loop.descending else CompareOp.LT, counter, loop.stop, span=span)
+    else:
+        goes_on = loop.condition
+    if gate is not None:
+        goes_on = Logical(LogicalOp.AND, gate, goes_on, span=span)
+    asked = Assign(turn, goes_on, span=span)
+    again = If(turn, (*following, asked), (), span=span)
+    leave = If(Not(turn, span=span), (Break(span=span),), (), span=span)
+    return [*first, asked, While(Constant(True, BOOLEAN, span=span), (*loop.body, again, leave), span=span)]
 
 
 def _flagged(loop: For | While, fresh: Fresh) -> list[Stmt]:

@@ -15,6 +15,7 @@ import pytest
 from helpers.programs import define
 
 from portagpu import cuda
+from portagpu.passes.barriers import converge as converging
 
 BLOCK, GRID, N = 16, 2, 3
 HEAD = """
@@ -40,9 +41,10 @@ class Drawn:
     """A random program: lines in which ``MEET`` stands for a barrier, and ``PLACE`` for the end of a loop or branch.
 
     ``is_last``: one loop that threads leave apart, with nothing behind it. ``calls``: it is in a device function.
+    ``in_a_row``: how many loops come last.
     """
 
-    def __init__(self, seed: int, *, is_last: bool) -> None:
+    def __init__(self, seed: int, *, is_last: bool, in_a_row: int = 0) -> None:
         self.draw = random.Random(seed)
         self.is_last, self._loops, self._names = is_last, 0, 0
         self.calls = self.draw.random() < 0.3
@@ -50,6 +52,8 @@ class Drawn:
         self.places = 0
         self.function = [*(self.block(0, "return v") if self.calls else ()), "return v"]
         self.body = ["v = CALL", self.place("PLACE")] if self.calls else self.block(0, "return")
+        for _ in range(in_a_row):
+            self.body += self.loop(1, "return")
         if self.calls and not is_last:
             self.body += self.meeting()
 
@@ -58,9 +62,7 @@ class Drawn:
         return f"{word} ({', '.join((*self.within, str(self.places)))},)"
 
     def condition(self) -> str:
-        return self.draw.choice(
-            ("t % 3 == 1", "v % 5 < 2", "x[t] > 1", "t > 11", "s[(t + 1) % 16] % 2", "m > 2", "t != 4")
-        )
+        return self.draw.choice(("t % 3 == 1", "v % 5 < 2", "x[t] > 1", "t > 11", "(v + t) % 2", "m > 2", "t != 4"))
 
     def limit(self) -> str:
         return self.draw.choice(("t % 4", "x[t]", "v % 3", "t // 5", "3 - t % 3", "m", "x[0]"))
@@ -186,3 +188,42 @@ def test_more_follows(device, seed):
     if device.capabilities.warp_instructions:
         pytest.skip("barriers of this device count whoever comes, as CUDA's")
     compare(Drawn(seed, is_last=False))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_many_loops_in_a_row(device, seed):
+    if device.capabilities.warp_instructions:
+        pytest.skip("barriers of this device count whoever comes, as CUDA's")
+    compare(Drawn(seed, is_last=False, in_a_row=7))
+
+
+@pytest.mark.parametrize("seed", range(20, 28))
+def test_a_first_turn_that_always_comes(device, seed, monkeypatch):
+    if device.capabilities.conditional_barriers:
+        pytest.skip("the compiler keeps conditions across barriers")
+    monkeypatch.setattr(converging, "_MOST_WAYS_IN", 0)
+    compare(Drawn(seed, is_last=False))
+
+
+def test_uniform_loops_in_a_row(device):
+    loops = [
+        "for j in range(n + {0}):",
+        "for j in range(n, -{0}, -2):",
+        "for j in range({0}, x[{0}]):",
+        "j = n\n    while j > 0:\n        j -= 1",
+    ]
+    body = "\n".join(
+        f"    {loops[k % 4].format(k)}\n        s[t] = v + j\n        cuda.syncthreads()\n"
+        f"        v += s[t ^ {k}] % 101\n        cuda.syncthreads()"
+        for k in range(12)
+    )
+    text = HEAD.format(block=BLOCK, function="    return v", body=body)
+    x = np.arange(BLOCK * GRID) % 16
+    found = np.zeros(x.size, np.int64)
+    define(text, "k", cuda=cuda)[GRID, BLOCK](x, N, found)
+    v = x.reshape(GRID, BLOCK).copy()
+    for k in range(12):
+        turns = (range(N + k), range(N, -k, -2), range(k, k), range(N - 1, -1, -1))[k % 4]
+        for j in turns:
+            v = v + (v[:, np.arange(BLOCK) ^ k] + j) % 101
+    np.testing.assert_array_equal(found, v.reshape(-1) + 7)
