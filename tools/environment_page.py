@@ -38,7 +38,7 @@ and those of the SYCL run time, `SYCL_CACHE_DIR`, and of GPUs' drivers: `NEO_CAC
 | --- | --- |
 | `OCL_ICD_VENDORS` | the folder in which OpenCL's loader looks for drivers; if you set it, PortaGPU respects it and registers none itself ([devices.md](devices.md)) |
 | `OPENBLAS_CORETYPE` | the kernels of NumPy's OpenBLAS, with which `portagpu bench` compares ([benchmarks.md](benchmarks.md#openblass-core-types)) |
-| `POCL_CACHE_DIR` | the cache of the driver PoCL; without it `pocl/kcache` below `XDG_CACHE_HOME`, `~/.cache` or `/tmp` |
+| `POCL_CACHE_DIR` | the cache of the driver PoCL; without it `pocl/kcache` below `XDG_CACHE_HOME` or `~/.cache`; for a user without a home, below PortaGPU's cache |
 | `CUDA_CACHE_PATH` | the cache of NVIDIA's driver; without it `~/.nv/ComputeCache` |
 """  # noqa: E501 - a row is a line
 

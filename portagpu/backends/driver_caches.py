@@ -1,8 +1,9 @@
 """Drivers' caches of compiled programs: private folders in place of those that others can write, or nobody can.
 
 A driver runs what it reads from its cache. Without a home the folder may be below ``/tmp``, where anybody can make it
-first; a home may be another user's (``sudo`` keeps it on some systems), or lie where nothing can be written. Where the
-usual folder is not safe, the driver's variable names one of PortaGPU's cache. Precedes the drivers' start.
+first, so that it is never used; a home may be another user's (``sudo`` keeps it on some systems), or lie where nothing
+can be written. Where the usual folder is not safe, the driver's variable names one of PortaGPU's cache. Precedes the
+drivers' start.
 """
 
 from __future__ import annotations
@@ -64,8 +65,6 @@ def _usual(cache: CacheFolder, environ: Mapping[str, str]) -> Path:
         folder = Path(base, cache.in_cache)
     elif home:
         folder = Path(home, ".cache", cache.in_cache) if cache.in_cache else Path(home, cache.in_home or "")
-    elif cache.in_temporary:
-        return Path(tempfile.gettempdir(), cache.in_temporary)
     else:
         raise FileNotFoundError(errno.ENOENT, "there is no home folder")
     if not folder.is_absolute():
