@@ -1,12 +1,26 @@
-"""What passes share that replace statements, or hand something of the kernel's down to functions that need it."""
+"""What passes share that replace statements and loops, or hand something of the kernel's down to functions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from portagpu.ir.nodes import CallFunction, Expr, For, If, Operation, Stmt, Var, While
+from portagpu.ir.nodes import (
+    CallFunction,
+    Compare,
+    CompareOp,
+    Constant,
+    Expr,
+    For,
+    If,
+    Operation,
+    Select,
+    Stmt,
+    Var,
+    While,
+)
 from portagpu.ir.program import Function, Parameter, Program
+from portagpu.ir.types import BOOLEAN, Scalar
 from portagpu.ir.walk import all_expressions, all_statements, expressions, named_nodes, rebuilt
 
 Change = Callable[[Stmt], Iterable[Stmt]]
@@ -90,3 +104,19 @@ def _with_arguments(function: Function, needing: set[str], parameters: tuple[Par
         return expr
 
     return replace(function, body=replaced(function.body, lambda statement: (statement,), extended))
+
+
+def begins(loop: For) -> Expr:
+    """Whether there is a turn with a counter."""
+    counter, stop = loop.counter, loop.stop
+    up, down = (Compare(op, counter, stop, span=loop.span) for op in (CompareOp.LT, CompareOp.GT))
+    return by_direction(loop, up, down)
+
+
+def by_direction(loop: For, up: Expr, down: Expr) -> Expr:
+    """One of two conditions, by the sign of the step."""
+    if loop.descending is not None:
+        return down if loop.descending else up
+    assert isinstance(loop.step.type, Scalar)
+    rising = Compare(CompareOp.GT, loop.step, Constant(0, loop.step.type, span=loop.span), span=loop.span)
+    return Select(rising, up, down, BOOLEAN, span=loop.span)

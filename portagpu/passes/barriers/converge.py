@@ -29,13 +29,12 @@ from dataclasses import replace
 
 from portagpu.errors import UnsupportedSyntaxError
 from portagpu.ir.analysis.uniform import Marks
-from portagpu.ir.nodes import CallFunction, Stmt
+from portagpu.ir.nodes import CallFunction, For, Stmt, While
 from portagpu.ir.program import Function, Program
 from portagpu.ir.walk import all_statements, expressions
 from portagpu.passes.barriers.flags import Behind, Converger
-from portagpu.passes.barriers.loop_exits import may_be_empty
 
-_MOST_WAYS_IN = 4  # into loops that may have no turn: docs/driver-quirks.md has the times of a compiler that copies
+_MOST_WAYS_IN = 4  # into loops: docs/driver-quirks.md has the times of a compiler that copies
 
 
 def converge(program: Program, *, gates: bool = False) -> Program:
@@ -82,13 +81,13 @@ def _converged(program: Program, gates: bool) -> tuple[Program, list[Stmt]]:
 
 
 def _ways_in(program: Program, callees: frozenset[str]) -> int:
-    """How many loops around barriers may have no turn, where all functions are inlined."""
+    """How many loops there are around barriers, where all functions are inlined."""
     found: dict[str, int] = {}
     for function in (*program.functions, program.kernel):  # callees come first
         marks, count = Marks(function.body, callees), 0
         for statement in all_statements(function.body):
             if marks.has_barrier(statement):
-                count += may_be_empty(statement)
+                count += isinstance(statement, For | While)
                 count += sum(found.get(e.function, 0) for e in expressions(statement) if isinstance(e, CallFunction))
         found[function.name] = count
     return found[program.kernel.name]

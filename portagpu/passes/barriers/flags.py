@@ -341,11 +341,10 @@ class Converger:
         return not inside.isdisjoint(self.live.after(statement))
 
     def _loop(self, statement: For | While, guard: Guard) -> tuple[list[Stmt], Level]:
-        turn = self._fresh(GATE) if self.enters and may_be_empty(statement) else None
-        body, left = self._turn(statement.body, guard, turn)
+        body, left, turn = self._turn(statement, guard)
         if left > guard.level:  # a later iteration starts with flags down
             guard = guard.at(left)
-            body, left = self._turn(statement.body, guard, turn)
+            body, left, turn = self._turn(statement, guard)
         if guard.level is Level.THREAD and not all(map(is_pure, expressions(statement))):
             self.refused.append(statement)
         statement = replace(statement, body=tuple(body))
@@ -357,7 +356,9 @@ class Converger:
         held, statement = gated(statement, gate, self._fresh)
         return [*([If(gate, tuple(held), (), span=statement.span)] if held else []), statement], left
 
-    def _turn(self, body: tuple[Stmt, ...], guard: Guard, turn: Var | None) -> tuple[list[Stmt], Level]:
-        if turn is None:
-            return self._block(body, guard, True)
-        return self._gates(If(turn, body, (), span=turn.span), guard, True)
+    def _turn(self, loop: For | While, guard: Guard) -> tuple[list[Stmt], Level, Var | None]:
+        """A loop's body, and what it asks if the first turn always comes."""
+        if not self.enters or jumps(loop.body) or not (guard.gate or may_be_empty(loop)):
+            return *self._block(loop.body, guard, True), None
+        turn = self._fresh(GATE)
+        return *self._gates(If(turn, loop.body, (), span=loop.span), guard, True), turn

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeGuard
 
 from portagpu.ir.analysis.uniform import Marks, Uniformity, jumps
 from portagpu.ir.names import GATE, is_gate
@@ -29,8 +28,6 @@ from portagpu.ir.nodes import (
     Binary,
     BinaryOp,
     Break,
-    Compare,
-    CompareOp,
     Constant,
     Expr,
     For,
@@ -45,6 +42,7 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.types import BOOLEAN, Scalar
 from portagpu.ir.walk import blocks
+from portagpu.passes.rewriting import begins
 
 Fresh = Callable[[str], Var]
 
@@ -69,15 +67,13 @@ def without_exits(body: tuple[Stmt, ...], marks: Marks, uniform: Uniformity, fre
     return tuple(made)
 
 
-def may_be_empty(statement: Stmt) -> TypeGuard[For | While]:
-    """Whether a statement is a loop whose first turn nobody can promise, and that `entered` can write."""
-    match statement:
-        case For(start=Constant(), stop=Constant()) | For(descending=None) | While(condition=Constant()):
+def may_be_empty(loop: For | While) -> bool:
+    """Whether no compiler sees that a loop has a turn, where no gate stands before it."""
+    match loop:
+        case For(start=Constant(), stop=Constant()) | While(condition=Constant()):
             return False
-        case For() | While():
-            return not jumps(statement.body)
         case _:
-            return False
+            return True
 
 
 def entered(loop: For | While, turn: Var, gate: Var | None) -> list[Stmt]:
@@ -90,7 +86,7 @@ def entered(loop: For | While, turn: Var, gate: Var | None) -> list[Stmt]:
         assert isinstance(kind, Scalar)
         first.append(Assign(counter, loop.start, span=span))
         following.append(Assign(counter, Binary(BinaryOp.ADD, counter, loop.step, kind, span=span), span=span))
-        goes_on: Expr = Compare(CompareOp.GT if loop.descending else CompareOp.LT, counter, loop.stop, span=span)
+        goes_on: Expr = begins(loop)
     else:
         goes_on = loop.condition
     if gate is not None:

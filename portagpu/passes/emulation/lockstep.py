@@ -37,7 +37,6 @@ from portagpu.ir.nodes import (
     If,
     Operation,
     Return,
-    Select,
     Stmt,
     Var,
     While,
@@ -45,7 +44,7 @@ from portagpu.ir.nodes import (
 from portagpu.ir.program import Function, MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, INT, Pointer, Scalar, Space
 from portagpu.ir.walk import all_statements, blocks, expressions
-from portagpu.passes.rewriting import handed_down
+from portagpu.passes.rewriting import begins, by_direction, handed_down
 
 _NUMBER = Pointer(INT, Space.SHARED)
 
@@ -186,7 +185,7 @@ class _Lockstep:
         if isinstance(loop, For):
             counter = loop.counter
             assert isinstance(counter.type, Scalar)
-            head += [Assign(counter, loop.start, span=span), Assign(go, _begins(loop), span=span)]
+            head += [Assign(counter, loop.start, span=span), Assign(go, begins(loop), span=span)]
             step = Binary(BinaryOp.ADD, counter, loop.step, counter.type, span=span)
             tail += [Assign(go, _goes_on(loop), span=span), Assign(counter, step, span=span)]
         else:
@@ -208,21 +207,6 @@ class _Lockstep:
         return Assign(votes, vote, span=go.span)
 
 
-def _by_direction(loop: For, up: Expr, down: Expr) -> Expr:
-    if loop.descending is not None:
-        return down if loop.descending else up
-    assert isinstance(loop.step.type, Scalar)
-    rising = Compare(CompareOp.GT, loop.step, Constant(0, loop.step.type, span=loop.span), span=loop.span)
-    return Select(rising, up, down, BOOLEAN, span=loop.span)
-
-
-def _begins(loop: For) -> Expr:
-    """Whether there is a first turn."""
-    counter, stop = loop.counter, loop.stop
-    up, down = (Compare(op, counter, stop, span=loop.span) for op in (CompareOp.LT, CompareOp.GT))
-    return _by_direction(loop, up, down)
-
-
 def _goes_on(loop: For) -> Expr:
     """Whether there is a turn after one: the way to the end is longer than a step, whatever their sum would be."""
     assert isinstance(loop.counter.type, Scalar)
@@ -234,7 +218,7 @@ def _goes_on(loop: For) -> Expr:
 
     up = Compare(CompareOp.GT, less(stop, counter), step, span=span)
     down = Compare(CompareOp.GT, less(counter, stop), less(Constant(0, kind, span=span), step), span=span)
-    return _by_direction(loop, up, down)
+    return by_direction(loop, up, down)
 
 
 def _without_jumps(body: tuple[Stmt, ...], go: Var, run: Var) -> list[Stmt]:

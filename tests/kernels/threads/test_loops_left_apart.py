@@ -205,25 +205,42 @@ def test_a_first_turn_that_always_comes(device, seed, monkeypatch):
     compare(Drawn(seed, is_last=False))
 
 
-def test_uniform_loops_in_a_row(device):
-    loops = [
-        "for j in range(n + {0}):",
-        "for j in range(n, -{0}, -2):",
-        "for j in range({0}, x[{0}]):",
-        "j = n\n    while j > 0:\n        j -= 1",
-    ]
-    body = "\n".join(
-        f"    {loops[k % 4].format(k)}\n        s[t] = v + j\n        cuda.syncthreads()\n"
-        f"        v += s[t ^ {k}] % 101\n        cuda.syncthreads()"
-        for k in range(12)
-    )
-    text = HEAD.format(block=BLOCK, function="    return v", body=body)
-    x = np.arange(BLOCK * GRID) % 16
+LOOPS = (  # what all threads run alike, and the values of j before barriers; TURN is what lies between
+    ("for j in range(n + {0}):\n TURN", lambda k: range(N + k)),
+    ("for j in range(n, -{0}, -2):\n TURN", lambda k: range(N, -k, -2)),
+    ("for j in range({0}, x[{0}]):\n TURN", lambda k: ()),
+    ("j = n\nwhile j > 0:\n j -= 1\n TURN", lambda k: range(N - 1, -1, -1)),
+    ("for j in range(9):\n if j == {0}: break\n TURN", lambda k: range(min(k, 9))),
+    ("for j in range(n + {0}):\n TURN\n if j == m: break", lambda k: range(min(N + 1, N + k))),
+    ("for j in range(n):\n if j == {0} % 3: continue\n TURN", lambda k: [j for j in range(N) if j != k % 3]),
+    ("j = n + {0}\nwhile True:\n if j <= 0: break\n j -= 1\n TURN", lambda k: range(N + k - 1, -1, -1)),
+    ("for j in range(0, 7 + {0}, n):\n TURN", lambda k: range(0, 7 + k, N)),
+    ("for j in range(n, {0}, -m):\n TURN", lambda k: range(N, k, -N)),
+    ("for j in range(n):\n if j == n: break\n TURN\nelse:\n v += 5", lambda k: (*range(N), None)),
+    ("if n > 1:\n for j in range({0}):\n  if n == 9: return\n  TURN", lambda k: range(k)),
+)
+
+
+@pytest.mark.parametrize("shape", [*range(len(LOOPS)), None])
+def test_loops_that_all_threads_run_alike(device, shape):
+    """Eight of one shape, or twelve of all: a compiler that copies what follows each would never be done."""
+    chosen = LOOPS if shape is None else (LOOPS[shape],) * 8
+    body: list[str] = []
+    v = np.arange(BLOCK * GRID).reshape(GRID, BLOCK) % 16
+    x = v.reshape(-1).copy()
+    for k, (text, turns) in enumerate(chosen):
+        for line in text.format(k).splitlines():
+            start, found, _ = line.partition("TURN")
+            meeting = ("s[t] = v + j", "cuda.syncthreads()", f"v += s[t ^ {k}] % 101", "cuda.syncthreads()")
+            body += [f"    {start.replace(' ', '    ')}{x}" for x in meeting] if found else [_indented(line)]
+        for j in turns(k):
+            v = v + (5 if j is None else (v[:, np.arange(BLOCK) ^ k] + j) % 101)
     found = np.zeros(x.size, np.int64)
+    text = HEAD.format(block=BLOCK, function="    return v", body="\n".join(body))
     define(text, "k", cuda=cuda)[GRID, BLOCK](x, N, found)
-    v = x.reshape(GRID, BLOCK).copy()
-    for k in range(12):
-        turns = (range(N + k), range(N, -k, -2), range(k, k), range(N - 1, -1, -1))[k % 4]
-        for j in turns:
-            v = v + (v[:, np.arange(BLOCK) ^ k] + j) % 101
-    np.testing.assert_array_equal(found, v.reshape(-1) + 7)
+    np.testing.assert_array_equal(found, v.reshape(-1) + 7, err_msg=text)
+
+
+def _indented(line: str) -> str:
+    kept = line.lstrip()
+    return "    " * (len(line) - len(kept) + 1) + kept
