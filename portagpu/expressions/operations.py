@@ -12,6 +12,7 @@ from portagpu.errors import DTypeError
 
 _MOST = 4096  # combinations that are remembered
 _TRUTH = np.dtype(bool)
+_NUMBERS = (int, float, complex)
 
 
 _COSTLY = frozenset(
@@ -64,12 +65,15 @@ def operations_of(
 
     ``casting``: how operands may be converted to the loop's dtypes. Raises `DTypeError`.
     """
-    options: dict[str, Any] = {"casting": casting}
+    # of native dtypes "no" allows what "equiv" does, by which NumPy 2.4 ends the process where it refuses a number
+    options: dict[str, Any] = {"casting": "no" if casting == "equiv" else casting}
     if dtype is not None:
         options["signature"] = (None,) * ufunc.nin + (dtype,) * ufunc.nout
     operands = (_TRUTH if kind is bool else kind for kind in kinds)
     try:
         found = ufunc.resolve_dtypes((*operands, *(None,) * ufunc.nout), **options)
+        if casting == "equiv" and any(k in _NUMBERS and d != np.dtype(k) for k, d in zip(kinds, found, strict=False)):
+            raise TypeError("a number of Python's is equivalent to one dtype only")
     except TypeError as error:
         shown = ", ".join(kind.__name__ if isinstance(kind, type) else str(kind) for kind in kinds)
         wanted = "" if dtype is None else f" with dtype={dtype} and casting={casting!r}"

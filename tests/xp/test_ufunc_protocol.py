@@ -88,3 +88,68 @@ def test_complex_operands_do_not_become_real(device, ufunc):
     for operands in ([z], [np.complex64(1j)], [1j])[: 3 if ufunc.nin == 2 else 1]:
         with pytest.raises(TypeError):
             ufunc(*operands, *[x] * (ufunc.nin - 1), dtype=np.float64, casting="unsafe")
+
+
+def _outcome(function, *arrays):
+    """What a call gives, with the arrays that it wrote; TypeError where it is refused."""
+    try:
+        found = function(*arrays)
+    except TypeError:
+        found = TypeError
+    results = [*(found if isinstance(found, tuple) else (found,)), *arrays]
+    return [x if x is TypeError or x is None else np.asarray(x) for x in results]
+
+
+def _compare(function, *arrays):
+    expected = _outcome(function, *(x.copy() for x in arrays))
+    for mine, theirs in zip(_outcome(function, *map(cuda.to_device, arrays)), expected, strict=True):
+        if theirs is TypeError:
+            assert mine is TypeError
+        else:
+            assert mine is not TypeError
+            assert mine.dtype == theirs.dtype
+            np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.one_device(fast=True)
+@pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe"])
+def test_casting_of_two_results_and_of_numbers(device, casting):
+    """NumPy's function that resolves dtypes ends the process for numbers of Python's that may not be cast."""
+    whole, floats, small = np.arange(3), np.asarray([7.5, -7.0, 0.0]), np.arange(3, dtype=np.uint32)
+    for kind in (np.int32, np.int64, np.float32, np.float64, np.bool_):
+        one, two = np.zeros(3, kind), np.zeros(3, kind)
+        _compare(lambda x, a, b: np.modf(x, out=(a, b), casting=casting), floats, one, two)
+        _compare(lambda x, a: np.frexp(x, out=(None, a), casting=casting), floats, one)
+        _compare(lambda x, a, b: np.divmod(x, 2, out=(a, b), casting=casting), whole, one, np.zeros(3, np.int64))
+        for number in (24, 2.5):
+            _compare(lambda x, number=number, kind=kind: np.add(x, number, dtype=kind, casting=casting), small)
+            _compare(lambda x, a, number=number: np.add(x, number, out=a, casting=casting), small, one)
+
+
+@pytest.mark.one_device(fast=True)
+@pytest.mark.parametrize("kind", [np.bool_, np.uint16, np.float64])
+def test_reductions_have_no_dtypes_that_their_function_lacks(device, kind):
+    names = "logical_or less heaviside hypot power multiply divide add gcd left_shift equal nextafter"
+    for ufunc in (getattr(np, name) for name in names.split()):
+        for x in (np.asarray([3, 2]), np.asarray([0, 1], np.float16)):
+            _compare(lambda x, ufunc=ufunc: ufunc.reduceat(x, [0], dtype=kind), x)
+            _compare(lambda x, ufunc=ufunc: ufunc.accumulate(x, dtype=kind), x)
+            _compare(lambda x, ufunc=ufunc: ufunc.reduce(x, dtype=kind), x)
+
+
+@pytest.mark.one_device(fast=True)
+def test_next_halves(device):
+    x = np.asarray([[0, 1], [-0.0, -1], [65504, 2], [1, 3]], np.float16)
+    for axis in (0, 1):
+        _compare(lambda x, axis=axis: np.nextafter.reduce(x, axis=axis), x)
+        _compare(lambda x, axis=axis: np.nextafter.accumulate(x, axis=axis), x)
+        _compare(lambda x, axis=axis: np.nextafter.reduceat(x, [0, 1], axis=axis), x)
+
+
+@pytest.mark.parametrize("kind", "?bhilBHIL")
+def test_masked_reductions_of_every_integer(device, kind):
+    x, mask = np.asarray([3, 2, 1]).astype(kind), np.asarray([True, False, True])
+    for ufunc in (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logical_and, np.add, np.multiply):
+        _compare(lambda x, mask, ufunc=ufunc: ufunc.reduce(x, where=mask), x, mask)
+    for ufunc in (np.maximum, np.minimum):
+        _compare(lambda x, mask, ufunc=ufunc: ufunc.reduce(x, where=mask, initial=1), x, mask)

@@ -103,6 +103,7 @@ def reduce(
         wanted = np.dtype(wanted)
     x = _real(x, wanted)
     reducer, axes, gone, kind = _reduction(ufunc, x.dtype, x.ndim, axis, wanted)
+    _check_output(ufunc, dtype, reducer.output)
     if where is not True:
         x = _masked(reducer, x, where, ufunc, initial)
     if initial is not None and not is_reorderable(ufunc.__name__):
@@ -190,7 +191,18 @@ def typed_as(
     x = _real(x, wanted)
     if wanted is None and out is not None and (x.dtype.kind != "c" or out.dtype.kind == "c"):
         wanted = out.dtype
-    return x, *kinds_of(ufunc, x.dtype, wanted)
+    kind, output = kinds_of(ufunc, x.dtype, wanted)
+    _check_output(ufunc, dtype, output)
+    return x, kind, output
+
+
+def _check_output(ufunc: np.ufunc, dtype: Any, output: np.dtype[Any]) -> None:
+    """Raise `DTypeError` for a ``dtype=`` of which the function has no results."""
+    if dtype is not None and output != np.dtype(dtype):
+        raise DTypeError(
+            f"numpy.{ufunc.__name__} has no results of {np.dtype(dtype)}",
+            hint=f"leave dtype= out, and convert the result, of {output}, with astype",
+        )
 
 
 def _count(x: DeviceNDArray, axes: tuple[int, ...]) -> int:
@@ -205,7 +217,7 @@ def _masked(reducer: Reducer, x: DeviceNDArray, where: Any, ufunc: np.ufunc, ini
         raise DTypeError(f"numpy.{ufunc.__name__}.reduce of device arrays takes no where=")
     kind = reducer.kind
     (mask, value), _, shape, context = as_operands((mask_of(where, x.shape, x.context), x))
-    nothing = as_operand(kind.type(reducer.identity))
+    nothing = as_operand(np.asarray(reducer.identity).astype(kind)[()])
     return lazy_array(result_of(context, operation("where", (_BOOL, kind, kind), kind), (mask, value, nothing), shape))
 
 

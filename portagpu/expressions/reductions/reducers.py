@@ -84,12 +84,18 @@ def reducer_of(name: str, kind: np.dtype[Any], output: np.dtype[Any] | None = No
     """
     for dtype in (kind, output or kind):
         dtypes.from_numpy(dtype)
-    held = np.dtype(_SMALL.get(kind.name, "float32" if kind.name in SHORT else kind))
+    held = held_as(name, kind)
     if name in _LOGICAL:
         held = np.dtype(np.int32)
     elif output is not None and output.kind in "iufc" and name not in PLACES and output.itemsize >= held.itemsize:
-        held = np.dtype("float32") if output.name in SHORT else output
+        held = held_as(name, output)
     return Reducer(name, kind, held, kind if output is None else output, _identity(name, kind, held), mean)
+
+
+def held_as(name: str, kind: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype that threads compute in; the next float16 is another number than the next float32."""
+    is_short = kind.name in SHORT and name != "nextafter"
+    return np.dtype(_SMALL.get(kind.name, "float32" if is_short else kind))
 
 
 def _identity(name: str, kind: np.dtype[Any], held: np.dtype[Any]) -> Any:

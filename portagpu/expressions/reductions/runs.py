@@ -11,6 +11,7 @@ import numpy as np
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import DTypeError, OutOfBoundsError, ShapeError
 from portagpu.expressions.reductions.functions import finished, only_axis, typed_as
+from portagpu.expressions.reductions.reducers import held_as
 from portagpu.expressions.step_text import TYPES, applied, converted
 from portagpu.primitives.flat import uploaded
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -60,7 +61,7 @@ class _Named:
 
 @cache
 def _kernel(name: str, kind: np.dtype[Any], output: np.dtype[Any]) -> Dispatcher[..., Any]:
-    held = np.dtype(np.float32) if kind == np.float16 else kind
+    held = held_as(name, kind) if kind == np.float16 else kind
     element = converted(converted("x[p, j, q]", kind), held)
     joined = converted(applied(name, ["held", element]), held)
     text = [

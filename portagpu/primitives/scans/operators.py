@@ -43,7 +43,9 @@ def operator_of(function: Any, dtype: np.dtype[Any], identity: Any = None) -> Op
     16-bit floats are held as float32. Raises `ArgumentTypeError`, `DTypeError`.
     """
     row = dtypes.from_numpy(dtype)
-    held = np.dtype(np.float32) if row.name in ("float16", "bfloat16") else dtype
+    # the next float16 is another number than the next float32
+    is_short = row.name in ("float16", "bfloat16") and function is not np.nextafter
+    held = np.dtype(np.float32) if is_short else dtype
     if isinstance(function, np.ufunc):
         if function.nin != 2 or function.nout != 1:
             raise ArgumentTypeError(f"numpy.{function.__name__} does not join two numbers to one")

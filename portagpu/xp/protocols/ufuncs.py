@@ -10,7 +10,7 @@ import numpy as np
 
 from portagpu.errors import ArgumentTypeError, DTypeError
 from portagpu.expressions import equality as equality  # which registers == and !=
-from portagpu.expressions.apply import apply, apply_all, apply_into, check_out
+from portagpu.expressions.apply import apply, apply_all, apply_into, check_fits, check_out
 from portagpu.expressions.at import at
 from portagpu.expressions.powers import power
 from portagpu.expressions.reductions.runs import reduceat
@@ -60,10 +60,12 @@ def _ufunc(
         return apply(ufunc, *inputs)
     found = apply_all(ufunc, *inputs, dtype=kind, casting=casting)
     if any(each is not None for each in outs):
-        for x in found:
+        for x, each in zip(found, outs, strict=True):
             x.buffer  # noqa: B018 - all of them before an operand is overwritten
+            if each is not None:
+                check_fits(x.dtype, each.dtype, casting)
         found = tuple(
-            x if each is None else apply_into(each, np.positive, x, where=where)
+            x if each is None else apply_into(each, np.positive, x, where=where, casting=casting)
             for x, each in zip(found, outs, strict=True)
         )
     return found if ufunc.nout > 1 else found[0]
