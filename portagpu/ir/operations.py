@@ -195,7 +195,7 @@ OPERATIONS: dict[str, NamedOperation] = {
             "prefetch": "A hint that global memory will be read soon.",
             "volatile_load": "The element in global memory as it is now, read each time anew.",
             "reinterpret": "A pointer as one to other elements; of 0, a pointer to nothing.",
-            "global_address": "A pointer to global memory as a uint64.",
+            "global_address": "A pointer as a uint64; one to shared or local memory is an address there.",
             "shared_address": "A pointer to shared memory as its uint32 address in that memory.",
         },
     ),

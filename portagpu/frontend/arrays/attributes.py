@@ -25,11 +25,13 @@ from portagpu.frontend.core.values import (
     leaves,
     structure,
 )
-from portagpu.ir.nodes import BinaryOp, Compare, CompareOp, Constant, Expr, Lane, LogicalOp, Var
-from portagpu.ir.types import INT, PYINT, PYINT_NARROW, Element, Layout, Scalar, Vector
+from portagpu.ir.nodes import BinaryOp, Compare, CompareOp, Constant, Expr, Lane, LogicalOp, Operation, Var
+from portagpu.ir.types import INT, PYINT, PYINT_NARROW, ULONG, Element, Layout, Scalar, Vector
 from portagpu.types.record_layout import Record
 
-ARRAY_ATTRIBUTES = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "T", "strides", "flags", "flat"})
+ARRAY_ATTRIBUTES = frozenset(
+    {"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "T", "strides", "flags", "flat", "ctypes"}
+)
 LANES = {name: lane for lane, name in enumerate("xyzw")}
 
 
@@ -112,6 +114,9 @@ def array_attribute(ctx: FunctionState, array: ArrayValue, name: str, node: ast.
         return MethodValue(array, name)
     if name == "flat":
         return PlacesValue(shape_of(ctx, array), array, indices=False)
+    if name == "ctypes":
+        place = ctx.temp(Operation("global_address", (array.base,), ULONG, effect=True, span=ctx.span))
+        return TupleValue((place,), ("data",))
     if name == "flags":
         return Const(_Flags(array.layout is Layout.C, array.layout is Layout.F))
     close = difflib.get_close_matches(name, sorted(ARRAY_ATTRIBUTES | METHODS.keys()), n=1)
@@ -120,7 +125,7 @@ def array_attribute(ctx: FunctionState, array: ArrayValue, name: str, node: ast.
         f"arrays in kernels have no attribute `{name}`",
         kind=KernelNameError,
         node=node,
-        hint=f"{meant}they have shape, size, ndim, dtype, strides, itemsize, nbytes, T, flat,"
+        hint=f"{meant}they have shape, size, ndim, dtype, strides, itemsize, nbytes, T, flat, ctypes.data,"
         f" {', '.join(sorted(METHODS))}",
     )
 

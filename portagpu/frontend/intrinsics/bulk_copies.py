@@ -13,7 +13,6 @@ from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, Value
 from portagpu.frontend.intrinsics.instructions import (
     UINT,
-    ULONG,
     array_of,
     constant_of,
     emit_instruction,
@@ -27,7 +26,7 @@ from portagpu.frontend.intrinsics.instructions import (
 )
 from portagpu.frontend.operations.environment import index_items
 from portagpu.ir.nodes import Expr, Operation
-from portagpu.ir.types import Scalar, Space
+from portagpu.ir.types import ULONG, Scalar, Space
 
 _HINT = "copy with cuda.pipeline_memcpy_async, which works everywhere"
 _HOPPER = (9, 0)

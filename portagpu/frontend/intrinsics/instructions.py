@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from portagpu.dtypes import INT64, UINT32, UINT64
+from portagpu.dtypes import INT64, UINT32
 from portagpu.errors import KernelValueError, MissingCapabilityError
 from portagpu.frontend.arrays.subscripts import address
 from portagpu.frontend.core.convert import convert, describe, number_type
@@ -14,11 +14,10 @@ from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, Value
 from portagpu.frontend.operations.environment import index_items
 from portagpu.ir.nodes import Constant, Expr, Instruction, Load, Offset, Operation, Var
-from portagpu.ir.types import INT, Pointer, Scalar, Space, Vector, in_memory
+from portagpu.ir.types import INT, ULONG, Pointer, Scalar, Space, Vector, in_memory
 from portagpu.types.record_layout import Record
 
 UINT = Scalar(UINT32)
-ULONG = Scalar(UINT64)
 LONG = Scalar(INT64)
 
 

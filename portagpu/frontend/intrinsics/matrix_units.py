@@ -16,7 +16,6 @@ from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, Value
 from portagpu.frontend.intrinsics.instructions import (
     UINT,
-    ULONG,
     constant_of,
     emit_instruction,
     flag_of,
@@ -27,7 +26,7 @@ from portagpu.frontend.intrinsics.instructions import (
     shared_address,
 )
 from portagpu.ir.nodes import Expr, Load, Operation
-from portagpu.ir.types import Scalar
+from portagpu.ir.types import ULONG, Scalar
 
 _PORTABLE = "portagpu.matmul chooses what each device has; a kernel of yours needs another path for this device"
 

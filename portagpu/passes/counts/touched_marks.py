@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from portagpu.dtypes import UINT8, UINT32, UINT64
+from portagpu.dtypes import UINT8, UINT32
 from portagpu.errors import UncountedWorkError
 from portagpu.ir.names import own
 from portagpu.ir.nodes import (
@@ -41,7 +41,7 @@ from portagpu.ir.nodes import (
     VectorStore,
 )
 from portagpu.ir.program import Function, Parameter, ParameterRole, Program
-from portagpu.ir.types import INT, LONG, Pointer, Scalar, Space, Type, Vector, element_size
+from portagpu.ir.types import INT, LONG, ULONG, Pointer, Scalar, Space, Type, Vector, element_size
 from portagpu.ir.walk import all_expressions, all_statements, expressions, has_effect, rebuilt
 from portagpu.passes.counts.work_counters import ADD_WORK, MARKS, TABLE, totals_parameter
 from portagpu.passes.rewriting import functions_of, handed_down, replaced
@@ -50,8 +50,7 @@ from portagpu.source import Span
 READ, WRITE = 1, 2
 _NOWHERE = 2**64 - 1
 _TOUCH = own("touch")
-_ULONG = Scalar(UINT64)
-_TABLE = Parameter(name=own("touch_table"), type=Pointer(_ULONG, Space.GLOBAL), role=ParameterRole.COUNTS, axis=TABLE)
+_TABLE = Parameter(name=own("touch_table"), type=Pointer(ULONG, Space.GLOBAL), role=ParameterRole.COUNTS, axis=TABLE)
 _MARKS = Parameter(
     name=own("touch_marks"), type=Pointer(Scalar(UINT8), Space.GLOBAL), role=ParameterRole.COUNTS, axis=MARKS
 )
@@ -77,7 +76,7 @@ def touched_marks(program: Program) -> Program:
     accesses = [a for f in functions_of(program) if f.name != ADD_WORK for a in _accesses(f)]
     granule = min((1 if a.packed else _grain(a.pointer.type) for a in accesses), default=1)
     arrays = tuple(p for p in program.kernel.parameters if p.role is ParameterRole.POINTER)
-    bases = tuple(Parameter(name=own(f"base{n}"), type=_ULONG, role=ParameterRole.SCALAR) for n in range(len(arrays)))
+    bases = tuple(Parameter(name=own(f"base{n}"), type=ULONG, role=ParameterRole.SCALAR) for n in range(len(arrays)))
     handed = (*bases, _TABLE, _MARKS, totals_parameter())
     marking = _Marking(handed)
     program = replace(
@@ -89,7 +88,7 @@ def touched_marks(program: Program) -> Program:
     program = handed_down(program, shared, _touches)
     span, kernel = program.kernel.span, program.kernel
     found = tuple(
-        Assign(Var(b.name, _ULONG, span=span), _address(Var(p.name, p.type, span=span)), span=span)
+        Assign(Var(b.name, ULONG, span=span), _address(Var(p.name, p.type, span=span)), span=span)
         for b, p in zip(bases, arrays, strict=True)
     )
     kernel = replace(kernel, body=(*found, *kernel.body), parameters=(*kernel.parameters, _TABLE, _MARKS))
@@ -108,7 +107,7 @@ def _everything(function: Function) -> Iterator[Expr]:
 
 
 def _address(pointer: Expr) -> Operation:
-    return Operation("global_address", (pointer,), _ULONG, effect=True, span=pointer.span)
+    return Operation("global_address", (pointer,), ULONG, effect=True, span=pointer.span)
 
 
 def _is_global(kind: Type) -> bool:
@@ -200,11 +199,11 @@ class _Marking:
 
     def _marked(self, node: Any, access: _Access) -> Any:
         span = node.span
-        size: Expr = Constant(access.size, _ULONG, span=span)
+        size: Expr = Constant(access.size, ULONG, span=span)
         if isinstance(node, Operation):
             at = int(node.name.startswith("copy_"))
             if at and not isinstance(node.args[2], Constant):
-                size = Select(node.args[2], size, Constant(0, _ULONG, span=span), _ULONG, span=span)
+                size = Select(node.args[2], size, Constant(0, ULONG, span=span), ULONG, span=span)
             args = list(node.args)
             args[at] = self._pointer(args[at], size, access.marks)
             return replace(node, args=tuple(args))
@@ -223,8 +222,8 @@ class _Marking:
         if not isinstance(source, Operation) or source.name != "global_address":
             raise _unmarked("a copy is made from an address that is a number", statement)
         span = statement.span
-        whole: Expr = Constant(int(str(size)), _ULONG, span=span)
-        count = Cast(read[0], _ULONG, span=span) if read else whole
+        whole: Expr = Constant(int(str(size)), ULONG, span=span)
+        count = Cast(read[0], ULONG, span=span) if read else whole
         source = replace(source, args=(self._pointer(source.args[0], count, READ),))
         return replace(statement, operands=(to, source, *read))
 
@@ -238,7 +237,7 @@ class _Marking:
         args = (
             _address(base),
             Cast(index, LONG, span=span),
-            Constant(unit, _ULONG, span=span),
+            Constant(unit, ULONG, span=span),
             size,
             Constant(marks, INT, span=span),
             *handed,
@@ -274,19 +273,19 @@ def _touch(handed: tuple[Parameter, ...], arrays: int, granule: int, span: Span)
     begins among the bytes of all arrays.
     """
     address, unit, size, start, place = (
-        Var(name, _ULONG, span=span) for name in ("address", "unit", "size", "start", "place")
+        Var(name, ULONG, span=span) for name in ("address", "unit", "size", "start", "place")
     )
     index, marks, granules = Var("index", LONG, span=span), Var("marks", INT, span=span), Var("n", LONG, span=span)
     table, memory, totals = (Var(p.name, p.type, span=span) for p in handed[arrays:])
 
-    def number(value: int, kind: Scalar = _ULONG) -> Constant:
+    def number(value: int, kind: Scalar = ULONG) -> Constant:
         return Constant(value, kind, span=span)
 
-    def binary(op: BinaryOp, left: Expr, right: Expr, kind: Scalar = _ULONG) -> Binary:
+    def binary(op: BinaryOp, left: Expr, right: Expr, kind: Scalar = ULONG) -> Binary:
         return Binary(op, left, right, kind, span=span)
 
     def entry(n: int) -> Load:
-        return Load(table, number(n, INT), _ULONG, span=span)
+        return Load(table, number(n, INT), ULONG, span=span)
 
     def compared(op: CompareOp, left: Expr, right: Expr) -> Compare:
         return Compare(op, left, right, span=span)
@@ -299,10 +298,10 @@ def _touch(handed: tuple[Parameter, ...], arrays: int, granule: int, span: Span)
     def in_granules(byte: Expr) -> Cast:
         return Cast(binary(BinaryOp.DIV, byte, number(granule)), LONG, span=span)
 
-    moved = binary(BinaryOp.ADD, address, binary(BinaryOp.MUL, Cast(index, _ULONG, span=span), unit))
+    moved = binary(BinaryOp.ADD, address, binary(BinaryOp.MUL, Cast(index, ULONG, span=span), unit))
     search: list[Stmt] = [Assign(address, moved, span=span), Assign(place, number(_NOWHERE), span=span)]
     for n in range(arrays):
-        base = Var(handed[n].name, _ULONG, span=span)
+        base = Var(handed[n].name, ULONG, span=span)
         found = Assign(place, binary(BinaryOp.ADD, start, entry(2 + 2 * n)), span=span)
         search += [
             Assign(start, binary(BinaryOp.SUB, address, base), span=span),

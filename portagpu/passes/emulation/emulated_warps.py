@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from portagpu.dtypes import UINT8, UINT32, UINT64
+from portagpu.dtypes import UINT8, UINT32
 from portagpu.ir.analysis.uniform import WARP_OPERATIONS
 from portagpu.ir.names import WARP_FLAGS, WARP_VALUES
 from portagpu.ir.nodes import (
@@ -33,12 +33,11 @@ from portagpu.ir.nodes import (
     Var,
 )
 from portagpu.ir.program import MemoryArray, Parameter, ParameterRole, Program
-from portagpu.ir.types import BOOLEAN, VOID, Pointer, Scalar, Space
+from portagpu.ir.types import BOOLEAN, ULONG, VOID, Pointer, Scalar, Space
 from portagpu.passes.emulation.exchange_buffers import BUFFERS
 from portagpu.passes.rewriting import functions_of, handed_down, operations, with_bodies
 
 UINT = Scalar(UINT32)
-ULONG = Scalar(UINT64)
 THREADS = 1024  # of a block with emulated warps: as many as a CUDA block has at most
 # a thread's value, and what it votes: one CPU compiler crashes when they are two arrays in one
 _ARRAYS = ((WARP_VALUES, ULONG), (WARP_FLAGS, Scalar(UINT8)))

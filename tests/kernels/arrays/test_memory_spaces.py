@@ -420,3 +420,33 @@ def test_copies_of_arrays_that_kernels_have_no_memory_for(device):
         with pytest.raises(errors.UnsupportedSyntaxError, match=why) as caught:
             kernel[1, 1](np.zeros(3))
         assert "target" in caught.value.hint
+
+
+_TWO = np.dtype([("a", np.uint8), ("b", np.int32)], align=True)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float64, np.complex64, _TWO])
+def test_addresses_of_arrays(device, dtype):
+    """``x.ctypes.data`` in kernels: a multiple of the alignment, and elements and views lie behind it as NumPy's."""
+
+    @cuda.jit
+    def addresses(x, out):
+        shared = cuda.shared.array((3, 8), dtype, alignment=64)
+        local = cuda.local.array(5, dtype, alignment=32)
+        shared[2, 7] = x[0]
+        local[4] = x[0]
+        out[0] = shared.ctypes.data
+        out[1] = shared[1, 2::3].ctypes.data
+        out[2] = local.ctypes.data
+        out[3] = x.ctypes.data
+        out[4] = x[::-1].ctypes.data
+        x[1] = shared[2, 7]
+        x[2] = local[4]
+
+    size = np.dtype(dtype).itemsize
+    found, out = np.zeros(8, dtype), np.zeros(5, np.uint64)
+    addresses[1, 1](found, out)
+    start, inner, local, first, last = map(int, out)
+    assert start % 64 == local % 32 == 0
+    assert inner - start == 10 * size
+    assert last - first == 7 * size
