@@ -28,7 +28,9 @@ def advise(context: Context, shape: LaunchShape, args: tuple[Any, ...], findings
     blocks = shape.grid[0] * shape.grid[1] * shape.grid[2]
     if config.CUDA_LOW_OCCUPANCY_WARNINGS and blocks < min(_ENOUGH_BLOCKS, 2 * caps.compute_units):
         _warn(f"Grid size {blocks} will likely result in GPU under-utilization due to low occupancy.")
-    copies = not caps.host_unified_memory and any(isinstance(a, np.ndarray) for a in args)
+    # who asks for mapped or managed memory knows that the device takes it from the host
+    plain = any(isinstance(a, np.ndarray) and not hasattr(type(a), "__cuda_array_interface__") for a in args)
+    copies = plain and not caps.host_unified_memory
     if config.CUDA_WARN_ON_IMPLICIT_COPY and copies:
         _warn("Host array used in CUDA kernel will incur copy overhead to/from device.")
     slow_double = 0 < caps.measured_gflops_double * _SLOW < caps.measured_gflops

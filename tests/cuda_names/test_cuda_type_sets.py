@@ -29,6 +29,31 @@ def test_the_float_of_a_complex_type():
     assert not hasattr(types.float32, "underlying_float")
 
 
+class _Told:
+    """A stream of another library."""
+
+    def __init__(self, handle):
+        self._handle = handle
+
+    def __cuda_stream__(self):
+        return 0, self._handle
+
+
+def test_streams_of_libraries_that_tell_their_handle(device):
+    stream = cuda.stream()
+    x = cuda.to_device(np.arange(5), stream=_Told(int(stream)))
+    found = x.copy_to_host(stream=_Told(0))
+    np.testing.assert_array_equal(found, np.arange(5))
+    event = cuda.event()
+    event.record(stream=_Told(int(stream)))
+    event.synchronize()
+    assert event.query()
+    with pytest.raises(errors.ArgumentTypeError, match="a stream is needed, not type"):
+        event.record(stream=_Told)
+    with pytest.raises(errors.ArgumentTypeError):
+        cuda.to_device(np.arange(5), stream=_Told("3"))
+
+
 def test_streams_tell_their_handles(device):
     stream = cuda.stream()
     assert stream.handle.value == int(stream)

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from portagpu import config
 from portagpu.backends.handles import Memory
 from portagpu.backends.registry import described, foreign, of_dlpack, room_at
 from portagpu.device import record_of
@@ -208,7 +209,7 @@ def from_interface(desc: Any, owner: Any = None, *, sync: bool = True) -> Device
     if keeper is None:
         return device_array(shape, dtype)
     stream = _named_stream(keeper, desc.get("stream"))
-    if sync and stream and interface_sync_wanted():
+    if sync and stream and config.CUDA_ARRAY_INTERFACE_SYNC and interface_sync_wanted():
         stream.synchronize()
     return view_at(keeper, shape, strides, dtype, offset, stream=stream, readonly=readonly)
 

@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 from portagpu.backends.handles import Completion, Queue
 from portagpu.backends.registry import foreign
@@ -271,7 +271,8 @@ class UnknownStream(Stream):
 def as_stream(value: Any, context: StreamContext) -> Stream:
     """The stream that a launch or copy names: 0 or None for the current one, a stream, or a queue of the driver's.
 
-    Raises `ArgumentTypeError` for anything else, for another context's stream, and for an out-of-order queue.
+    Streams of other libraries tell their handle by ``__cuda_stream__``. Raises `ArgumentTypeError` for anything else,
+    for another context's stream, and for an out-of-order queue.
     """
     if isinstance(value, Stream):
         if value.context is not context:
@@ -286,6 +287,11 @@ def as_stream(value: Any, context: StreamContext) -> Stream:
     if isinstance(value, foreign.queues):
         wrapped: Stream = context.wrap_queue(value)
         return wrapped
-    raise ArgumentTypeError(
-        f"a stream is needed, not {type(value).__name__}", hint="use cuda.stream(), 0, or a pyopencl.CommandQueue"
-    )
+    told = getattr(value, "__cuda_stream__", None)
+    if not callable(told) or isinstance(value, type):
+        raise ArgumentTypeError(
+            f"a stream is needed, not {type(value).__name__}", hint="use cuda.stream(), 0, or a pyopencl.CommandQueue"
+        )
+    _, handle = told()
+    found = context.wrap_queue(context.backend.queue_at(handle)) if handle else context.default_stream
+    return cast(Stream, found)

@@ -175,7 +175,11 @@ def test_the_stream_of_an_array_that_was_taken(device: DeviceRecord, monkeypatch
     monkeypatch.setenv("PORTAGPU_INTERFACE_SYNC", "0")
     assert cuda.as_cuda_array(Wrapper(bound)).stream is stream
     double[1, 8](Wrapper(bound))
+    monkeypatch.delenv("PORTAGPU_INTERFACE_SYNC")
+    monkeypatch.setattr(cuda.config, "CUDA_ARRAY_INTERFACE_SYNC", False)
+    assert cuda.as_cuda_array(Wrapper(bound)).stream is stream
     assert waited == [stream]
+    monkeypatch.undo()
     monkeypatch.setenv("PORTAGPU_INTERFACE_SYNC", "maybe")
     with pytest.raises(errors.SettingsError, match="PORTAGPU_INTERFACE_SYNC"):
         cuda.as_cuda_array(Wrapper(bound))
