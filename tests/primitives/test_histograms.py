@@ -99,3 +99,39 @@ def test_many_threads(device, as_on_gpus):
     numbers = (np.abs(x) * 50).astype(np.int32)
     found = primitives.bincount(cuda.to_device(numbers), cuda.to_device(x.astype(np.float64)))
     np.testing.assert_allclose(found.copy_to_host(), np.bincount(numbers, x), rtol=1e-10, atol=1e-10)
+
+
+_TINY = np.asarray([0.0, 1e-320, 2e-320, 5.0])
+_RANGES = [
+    (_TINY, {"bins": 2, "range": (0, 1e-320)}),
+    (_TINY[1:3], {"bins": 2}),
+    (_TINY[:2], {"bins": 1}),
+    (np.asarray([1e-39, 4e-39], np.float32), {"bins": 2}),
+    (np.asarray([0, 5e-324]), {"bins": 2}),
+    (np.asarray([-1.7e308, 1.7e308]), {"bins": 2}),
+    (np.asarray([3e38, -3e38, 0], np.float32), {"bins": 2}),
+    (np.asarray([65504, -65504, 0], np.float16), {"bins": 3}),
+    (np.asarray([1, 1 + 2.0**-23], np.float32), {"bins": 5}),
+    (np.asarray([1.0, 2, 3]), {"bins": [0, 5e-324, 1e-320]}),
+    (np.asarray([-1e308, 1e308, 3]), {"bins": [-1.7e308, 0, 1.7e308]}),
+    (np.asarray([np.inf, 1, 2, np.nan]), {"bins": 3, "range": (1, 2)}),
+    (np.asarray([2**62, 2**62 + 4096]), {"bins": 7}),
+]
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
+@pytest.mark.parametrize("case", range(len(_RANGES)))
+def test_ranges_at_the_ends_of_floats(device, case):
+    """Widths that are subnormal or overflow: NumPy's counts, and its error where bins have no finite size."""
+    x, options = _RANGES[case]
+    for times in (1, 999):
+        many = np.tile(x, times)
+        try:
+            expected = np.histogram(many, **options)
+        except ValueError:
+            with pytest.raises(ValueError, match="too many bins"):
+                np.histogram(cuda.to_device(many), **options)
+            continue
+        for mine, theirs in zip(np.histogram(cuda.to_device(many), **options), expected, strict=True):
+            np.testing.assert_array_equal(mine.copy_to_host(), theirs)

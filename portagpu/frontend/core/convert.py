@@ -317,10 +317,9 @@ def promote_scalars(ta: Scalar, tb: Scalar, *, a_constant: bool, b_constant: boo
     if not ta.weak and not tb.weak:
         if ta.dtype is tb.dtype:
             return ta
-        result = dtypes.promote(ta.dtype, tb.dtype)
-        if result.is_float and not ta.dtype.is_float and not tb.dtype.is_float:
-            return py_float  # int64 with uint64
-        return Scalar(result)
+        result = Scalar(dtypes.promote(ta.dtype, tb.dtype))
+        meets_in_float = result.dtype.is_float and ta.dtype.is_integer and tb.dtype.is_integer  # int64 with uint64
+        return py_float if meets_in_float and py_float.dtype is not result.dtype else result
     weak, strong, is_constant = (ta, tb, a_constant) if ta.weak else (tb, ta, b_constant)
     if strong.dtype is BOOL:
         return PYINT if weak.dtype.is_integer else weak

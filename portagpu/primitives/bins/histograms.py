@@ -122,12 +122,9 @@ def _bins_of(x: DeviceNDArray, bins: Any, limits: Any) -> tuple[_Bins, DeviceNDA
             raise SettingsError("the edges of bins are an ascending array of one axis", hint="sort them")
         edges = to_device(host, context=context)
         compared = to_device(host.astype(np.result_type(host, x.dtype)), context=context)
-        count = host.size - 1
-        half = np.int32(1 << (count.bit_length() - 1))
         width = float(host[-1]) - float(host[0])
-        scale = kind.type(count / width if width > 0 and np.isfinite(width) else 0)
-        place = kernels.place_between(kind)
-        return _Bins(count, place, compared, kind.type(host[0]), half, scale, kind.type(0), is_searched=True), edges
+        scale = (host.size - 1) / width if width > 0 and np.isfinite(width) else 0
+        return _searched(host, compared, kind, scale), edges
     if isinstance(bins, bool) or not hasattr(bins, "__index__") or bins < 1:
         raise SettingsError(f"bins= is a positive number of bins, or their edges, not {bins!r}")
     count = int(bins)
@@ -135,11 +132,24 @@ def _bins_of(x: DeviceNDArray, bins: Any, limits: Any) -> tuple[_Bins, DeviceNDA
     stored = np.result_type(first, last, x.dtype)
     stored = np.result_type(stored, float) if stored.kind in "iu" else stored
     host = np.linspace(first, last, count + 1, endpoint=True, dtype=stored)
+    if not np.all(host[:-1] < host[1:]):
+        raise SettingsError(f"too many bins for the data's range: {first} to {last} has no {count} of finite size")
     edges = to_device(host, context=context)
     low, high = kind.type(host[0]), kind.type(host[-1])
-    scale = kind.type(count) / (high - low)
+    with np.errstate(over="ignore"):
+        scale = kind.type(count) / (high - low)
+    if not np.isfinite(scale):  # of subnormal widths
+        return _searched(host, edges, kind, 0), edges
     margin = kind.type(min(0.5, _ERRORS * count * float(np.finfo(kind).eps)))
     return _Bins(count, kernels.place_uniform(kind), edges, low, high, scale, margin), edges
+
+
+def _searched(host: np.ndarray[Any, Any], edges: DeviceNDArray, kind: np.dtype[Any], scale: float) -> _Bins:
+    """Bins between edges that are searched; ``scale``: bins for each unit, where they are about as wide; else 0."""
+    count = host.size - 1
+    half = np.int32(1 << (count.bit_length() - 1))
+    first, place = kind.type(host[0]), kernels.place_between(kind)
+    return _Bins(count, place, edges, first, half, kind.type(scale), kind.type(0), is_searched=True)
 
 
 def _limits(x: DeviceNDArray, limits: Any) -> tuple[Any, Any]:

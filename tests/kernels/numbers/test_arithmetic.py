@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -388,3 +389,45 @@ def test_floats_become_integers_by_truncation(device: DeviceRecord) -> None:
     out = np.zeros((3, x.size), np.int64)
     float_to_integer.forall(x.size)(x, out)
     np.testing.assert_array_equal(out, [[int(v) for v in x], [round(v) for v in x], np.trunc(x)])
+
+
+_INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+
+
+@pytest.mark.parametrize("third", ["float16", "float32", "uint64", "int64"])
+def test_what_two_integers_become_meets_a_third_number(device, third):
+    """The dtype of a sum, a maximum or a choice of two integers is NumPy's, whatever it meets next."""
+    if not device.capabilities.fp64:
+        pytest.skip("there, uint64 and signed integers meet in float32")
+
+    @cuda.jit
+    def k(a, b, c, out):
+        if a.shape[0] == 3:
+            out[0] = (a[0] + b[0]) + c[0]
+            out[1] = np.maximum(a[0], b[0]) + c[0]
+            out[2] = min(a[0], b[0]) + c[0]
+            out[3] = (a[0] * b[0]) - c[0]
+            v = a[1]
+            if b[0] < 9:
+                v = b[1]
+            out[4] = v + c[0]
+            out[5] = (a[0] if b[0] < 9 else b[0]) + c[0]
+
+    for first, second in itertools.combinations_with_replacement(_INTEGERS, 2):
+        a, b, c = (np.arange(3).astype(t) + 1 for t in (first, second, third))
+        for x in (a, b):
+            x[0] = 2**36 + 1 if x.itemsize == 8 else 3
+        common = np.result_type(a, b)
+        wide_a, wide_b = a.astype(common), b.astype(common)
+        with np.errstate(over="ignore"):
+            expected = [
+                (a[0] + b[0]) + c[0],
+                np.maximum(a[0], b[0]) + c[0],
+                np.minimum(a[0], b[0]) + c[0],
+                (a[0] * b[0]) - c[0],
+                (wide_b if b[0] < 9 else wide_a)[1] + c[0],
+                (wide_a if b[0] < 9 else wide_b)[0] + c[0],
+            ]
+        out = np.zeros(6)
+        k[1, 1](a, b, c, out)
+        np.testing.assert_array_equal(out, np.asarray(expected, np.float64), err_msg=f"{first} {second}")
