@@ -156,6 +156,8 @@ def test_padding(device, mode, options):
     for widths in (2, ((0, 3), (5, 1)), (9, 9)):
         same(lambda x, w=widths: np.pad(x, w, mode, **options), WHOLE)
     same(lambda x: np.pad(x, {1: 3}, mode, **options), WHOLE.astype(np.int32))
+    if mode != "mean" and mode != "median" and "reflect_type" not in options:
+        same(lambda x: np.pad(x, 5, mode, **options), WHOLE % 2 == 1)
 
 
 def test_padding_by_a_function(device):

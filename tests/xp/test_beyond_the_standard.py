@@ -120,6 +120,15 @@ def test_averages_and_covariances(device):
     for axis in (None, 0, 1):
         same(np.nanvar, HOLES, axis=axis)
         same(np.nanstd, HOLES, axis=axis, ddof=1)
+    for wrong, error in (
+        ({"fweights": [1.5] * REAL.shape[1]}, TypeError),
+        ({"fweights": [-1] * REAL.shape[1]}, ValueError),
+        ({"aweights": [-1.5] * REAL.shape[1]}, ValueError),
+        ({"ddof": 0.5}, ValueError),
+    ):
+        for x in (REAL, cuda.to_device(REAL)):
+            with pytest.raises(error):
+                np.cov(x, **wrong)
     same(np.cov, REAL)
     same(np.cov, COMPLEX, rowvar=False)
     same(np.cov, REAL[0])

@@ -168,8 +168,9 @@ def _ramp(x: DeviceNDArray, at: int, count: int, value: Any, first: bool) -> Dev
     start = real.type(value)
     step = apply(np.divide, apply(np.subtract, edge.astype(real, copy=False), start), max(count, 1))
     found = apply(np.add, apply(np.multiply, steps.astype(real), step), start)
-    if x.dtype.kind not in "fc":
-        found = apply(np.floor, found).astype(x.dtype)
+    if x.dtype.kind in "iu":
+        found = apply(np.floor, found)
+    found = found.astype(x.dtype, copy=False)
     return found if first else manipulation.flip(found, axis=at)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ShapeError, ZeroWeightsError
+from portagpu.errors import ArgumentTypeError, ArgumentValueError, ShapeError, ZeroWeightsError
 from portagpu.expressions.apply import apply
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.layout import checked_dtype
@@ -60,6 +60,7 @@ def _cov(
     kind = kind if kind.kind in "fc" and dtype is not None else np.result_type(kind, real)
     x = concat([part.astype(kind, copy=False) for part in parts]) if len(parts) > 1 else parts[0]
     x = x.astype(kind, copy=False)
+    _check_counts(ddof, fweights, aweights)
     correction = ddof if ddof is not None else 0 if bias else 1
     given = [array_of(w, x.context).astype(kind) for w in (fweights, aweights) if w is not None]
     if any(w.shape != (x.shape[1],) for w in given):
@@ -81,6 +82,18 @@ def _cov(
         freedom = apply(np.maximum, freedom, 0)
     covariances = apply(np.divide, found, freedom)
     return covariances.squeeze() if covariances.size == 1 else covariances
+
+
+def _check_counts(ddof: float | None, fweights: Any, aweights: Any) -> None:
+    """Weights of observations are no negative numbers, and what counts them, or degrees of freedom, whole ones."""
+    if ddof is not None and ddof != int(ddof):
+        raise ArgumentValueError(f"ddof is an integer, not {ddof!r}")
+    for name, weights in (("fweights", fweights), ("aweights", aweights)):
+        host = np.asarray(0 if weights is None else weights)
+        if name == "fweights" and np.any(host != np.around(host)):
+            raise ArgumentTypeError("fweights count observations, by integers", hint="aweights= are any weights")
+        if np.any(host < 0):
+            raise ArgumentValueError(f"{name} of observations cannot be negative")
 
 
 def _variables(m: Any, rowvar: bool, context: Any) -> DeviceNDArray:
