@@ -73,6 +73,8 @@ ONE = {
     "sort": lambda x: np.sort(x, 1),
     "argsort": lambda x: np.argsort(x, 1),
     "cumsum": lambda x: np.cumsum(x, 1),
+    "cumulative_sum": lambda x: np.cumulative_sum(x, axis=1, include_initial=True),
+    "cumulative_prod": lambda x: np.cumulative_prod(x, axis=0, include_initial=True),
     "cumprod": lambda x: x.cumprod(0),
     "concatenate": lambda x: np.concatenate([x, x], 1),
     "stack": lambda x: np.stack([x, x], 1),

@@ -151,5 +151,6 @@ def test_masked_reductions_of_every_integer(device, kind):
     x, mask = np.asarray([3, 2, 1]).astype(kind), np.asarray([True, False, True])
     for ufunc in (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logical_and, np.add, np.multiply):
         _compare(lambda x, mask, ufunc=ufunc: ufunc.reduce(x, where=mask), x, mask)
+        _compare(lambda x, ufunc=ufunc: ufunc.reduce(x[:0]), x)
     for ufunc in (np.maximum, np.minimum):
         _compare(lambda x, mask, ufunc=ufunc: ufunc.reduce(x, where=mask, initial=1), x, mask)

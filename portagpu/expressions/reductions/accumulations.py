@@ -34,8 +34,8 @@ def accumulate(
         x, axis = flat(x), 0
     number = axis_in(axis, x.ndim)
     order = order_k(x.shape, x.strides) if x.layout != "C" else None
-    if order is not None and not initial and out is None:
-        found = accumulate(ufunc, x.transpose(order), order.index(number), dtype)
+    if order is not None and out is None:
+        found = accumulate(ufunc, x.transpose(order), order.index(number), dtype, initial=initial)
         return found.transpose(inverse(order))
     target = out[0] if isinstance(out, tuple) else out
     x, kind, output = typed_as(ufunc, x, dtype, target)

@@ -217,7 +217,7 @@ def _masked(reducer: Reducer, x: DeviceNDArray, where: Any, ufunc: np.ufunc, ini
         raise DTypeError(f"numpy.{ufunc.__name__}.reduce of device arrays takes no where=")
     kind = reducer.kind
     (mask, value), _, shape, context = as_operands((mask_of(where, x.shape, x.context), x))
-    nothing = as_operand(np.asarray(reducer.identity).astype(kind)[()])
+    nothing = as_operand(_as(kind, reducer.identity))
     return lazy_array(result_of(context, operation("where", (_BOOL, kind, kind), kind), (mask, value, nothing), shape))
 
 
@@ -225,12 +225,17 @@ def _nothing(
     ufunc: np.ufunc, x: DeviceNDArray, axes: tuple[int, ...], output: np.dtype[Any], initial: Any
 ) -> DeviceNDArray:
     """The result of no elements."""
-    value = ufunc.identity if initial is None else initial
-    if value is None:
+    if initial is None and ufunc.identity is None:
         raise ShapeError(
             f"numpy.{ufunc.__name__} of no elements: the array has the shape {x.shape}", hint="pass initial="
         )
+    value = _as(output, ufunc.identity) if initial is None else initial
     return filled(_left(x, axes), value, output, x)
+
+
+def _as(dtype: np.dtype[Any], identity: Any) -> Any:
+    """An identity as a number of a dtype: all bits set are -1, and the largest number of unsigned integers."""
+    return np.asarray(identity).astype(dtype)[()]
 
 
 def filled(shape: tuple[int, ...], value: Any, dtype: np.dtype[Any], like: DeviceNDArray) -> DeviceNDArray:
