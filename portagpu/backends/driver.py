@@ -82,6 +82,10 @@ class Driver(ABC):
     def queue(self, *, profiling: bool = False) -> Any:
         """A new in-order queue; ``profiling``: its events know their times."""
 
+    def finish_lent(self, queue: Any) -> None:
+        """Wait for a queue that another library made."""
+        queue.finish()
+
     @abstractmethod
     def marker(self, queue: Any) -> Any:
         """An event at the queue's present end."""

@@ -135,3 +135,21 @@ def test_a_cards_streams():
             own = [card.library.handle("StreamCreate", flags) for flags in (0, 1)]
         assert all(cuda.external_stream(handle).external for handle in own)
         assert card._context_paths, "streams do not lead to their context: mapped memory counts as one"
+
+
+@pytest.mark.skipif(not cards.records, reason="no card of CUDA's works here")
+def test_streams_are_closed_that_are_gone():
+    """Nothing asks the driver about a stream that its maker has ended: it would read memory that is gone."""
+    with cuda.select_device(cards.records[0]):
+        card = of_primary.primary(0)
+        for _ in range(50):
+            with card:
+                handle = card.library.handle("StreamCreate", 1)
+            stream = cuda.external_stream(handle)
+            x = cuda.to_device(np.arange(1000.0), stream=stream)
+            stream.synchronize()
+            with card:
+                card.library.StreamDestroy_v2(handle)
+            stream.close()
+            assert stream.closed
+            np.testing.assert_array_equal(x.copy_to_host(), np.arange(1000.0))

@@ -73,8 +73,6 @@ ONE = {
     "sort": lambda x: np.sort(x, 1),
     "argsort": lambda x: np.argsort(x, 1),
     "cumsum": lambda x: np.cumsum(x, 1),
-    "cumulative_sum": lambda x: np.cumulative_sum(x, axis=1, include_initial=True),
-    "cumulative_prod": lambda x: np.cumulative_prod(x, axis=0, include_initial=True),
     "cumprod": lambda x: x.cumprod(0),
     "concatenate": lambda x: np.concatenate([x, x], 1),
     "stack": lambda x: np.stack([x, x], 1),
@@ -312,3 +310,15 @@ def test_orders_of_uploads(device):
         assert found.strides == expected.strides, axes
     gaps = cuda.to_device(host[:, ::2])
     assert gaps.strides == host[:, ::2].copy("C").strides
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("layout", ["C", "F", "permuted", "swapped"])
+def test_sums_that_begin_with_an_initial_number(device, layout):
+    host, mine = _both(layout)
+    for axis in range(host.ndim):
+        for function in (np.cumulative_sum, np.cumulative_prod):
+            wanted = function(host, axis=axis, include_initial=True)
+            found = function(mine, axis=axis, include_initial=True)
+            assert found.strides == wanted.strides
+            np.testing.assert_array_equal(found.copy_to_host(), wanted)

@@ -129,7 +129,7 @@ def test_casting_of_two_results_and_of_numbers(device, casting):
 @pytest.mark.one_device(fast=True)
 @pytest.mark.parametrize("kind", [np.bool_, np.uint16, np.float64])
 def test_reductions_have_no_dtypes_that_their_function_lacks(device, kind):
-    names = "logical_or less heaviside hypot power multiply divide add gcd left_shift equal nextafter"
+    names = "logical_or less heaviside power multiply divide add gcd left_shift equal nextafter"
     for ufunc in (getattr(np, name) for name in names.split()):
         for x in (np.asarray([3, 2]), np.asarray([0, 1], np.float16)):
             _compare(lambda x, ufunc=ufunc: ufunc.reduceat(x, [0], dtype=kind), x)

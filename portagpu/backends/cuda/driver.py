@@ -72,6 +72,11 @@ class CudaDriver(Driver):
         """A new stream. The events of all streams know their times."""
         return Queue(self._primary)
 
+    def finish_lent(self, queue: Any) -> None:
+        """By waiting for the card: the driver reads the memory of a stream, which its maker may have ended."""
+        with self._primary, self._primary.relaxed:
+            self._library.CtxSynchronize()
+
     def marker(self, queue: Any) -> Any:
         """An event."""
         return Event(queue)

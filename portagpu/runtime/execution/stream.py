@@ -208,13 +208,14 @@ class Stream(OrderedQueue):
 
     def close(self) -> None:
         """Wait for the stream and give its queue back."""
-        if self._timeline.queue is not None:
-            try:
-                self.synchronize()
-            except DriverError:
-                if not self.external:  # whoever made that one may have ended it
-                    raise
-            self._timeline.finish()
+        queue = self._timeline.queue
+        if queue is not None and not self.external:
+            self.synchronize()
+        elif queue is not None:
+            with contextlib.suppress(DriverError), translate_errors(self.context):  # its maker may have ended it
+                self._timeline.driver.finish_lent(queue)
+            self._callbacks.wait()
+        self._timeline.finish()
 
     def abandon(self) -> tuple[Any, ...]:
         """Make the stream unusable without a word to the driver; returns what must never be freed."""
