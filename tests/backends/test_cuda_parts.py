@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import struct
+from pathlib import Path
 
 import cards
 import numpy as np
@@ -130,3 +132,20 @@ def test_a_card_is_chosen_by_its_back_ends_name():
     with portagpu.cuda.select_device("cuda:0") as context:
         assert context.device.backend == "cuda"
         assert context.device.key.startswith("cuda:")
+
+
+def test_functions_of_the_driver_are_declared():
+    """Each is called by its name, which no type checker sees, and many of them on cards alone."""
+    called = set()
+    for path in Path(library.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and node.attr[0].isupper() and "library" in ast.unparse(node.value):
+                called.add(f"cu{node.attr}")
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+                first = node.args[0]
+                if isinstance(first, ast.Constant) and isinstance(first.value, str) and node.func.attr in _NAMING:
+                    called.add(first.value if node.func.attr == "raw" else f"cu{first.value}")
+    assert called == set(library._FUNCTIONS)
+
+
+_NAMING = ("handle", "handle_of", "number", "memory", "forget", "leave", "raw")

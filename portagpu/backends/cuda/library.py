@@ -41,6 +41,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "cuCtxSetCurrent": (_P,),
     "cuCtxPushCurrent_v2": (_P,),
     "cuCtxPopCurrent_v2": (_P,),
+    "cuCtxSynchronize": (),
     "cuStreamCreate": (_P, _UINT),
     "cuStreamDestroy_v2": (_P,),
     "cuStreamSynchronize": (_P,),
