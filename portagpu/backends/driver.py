@@ -82,7 +82,7 @@ class Driver(ABC):
     def queue(self, *, profiling: bool = False) -> Any:
         """A new in-order queue; ``profiling``: its events know their times."""
 
-    def finish_lent(self, queue: Any) -> None:
+    def finish_foreign(self, queue: Any) -> None:
         """Wait for a queue that another library made."""
         queue.finish()
 

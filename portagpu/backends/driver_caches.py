@@ -1,6 +1,6 @@
 """Drivers' caches of compiled programs: private folders in place of those that others can write, or nobody can.
 
-A driver runs what it reads from its cache. Without a home the folder may be below ``/tmp``, where anybody can make it
+A driver runs what it reads from its cache. Without a home the folder may be ``/tmp/NAME``, which anybody can make
 first, so that it is never used; a home may be another user's (``sudo`` keeps it on some systems), or lie where nothing
 can be written. Where the usual folder is not safe, the driver's variable names one of PortaGPU's cache. Precedes the
 drivers' start.

@@ -107,7 +107,7 @@ def _with_arguments(function: Function, needing: set[str], parameters: tuple[Par
 
 
 def begins(loop: For) -> Expr:
-    """Whether there is a turn with a counter."""
+    """Condition of an iteration, for the counter's present value."""
     counter, stop = loop.counter, loop.stop
     up, down = (Compare(op, counter, stop, span=loop.span) for op in (CompareOp.LT, CompareOp.GT))
     return by_direction(loop, up, down)

@@ -72,8 +72,8 @@ class CudaDriver(Driver):
         """A new stream. The events of all streams know their times."""
         return Queue(self._primary)
 
-    def finish_lent(self, queue: Any) -> None:
-        """By waiting for the card: the driver reads the memory of a stream, which its maker may have ended."""
+    def finish_foreign(self, queue: Any) -> None:
+        """Synchronise the context: the driver reads the memory of a stream, which its maker may have ended."""
         with self._primary, self._primary.relaxed:
             self._library.CtxSynchronize()
 

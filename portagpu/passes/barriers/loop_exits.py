@@ -91,6 +91,7 @@ def entered(loop: For | While, turn: Var, gate: Var | None) -> list[Stmt]:
         goes_on = loop.condition
     if gate is not None:
         goes_on = Logical(LogicalOp.AND, gate, goes_on, span=span)
+        first = [If(gate, tuple(first), (), span=span)] if first else []  # the start may read what the gate guards
     asked = Assign(turn, goes_on, span=span)
     again = If(turn, (*following, asked), (), span=span)
     leave = If(Not(turn, span=span), (Break(span=span),), (), span=span)

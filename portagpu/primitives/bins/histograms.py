@@ -131,14 +131,15 @@ def _bins_of(x: DeviceNDArray, bins: Any, limits: Any) -> tuple[_Bins, DeviceNDA
     first, last = _limits(x, limits)
     stored = np.result_type(first, last, x.dtype)
     stored = np.result_type(stored, float) if stored.kind in "iu" else stored
-    host = np.linspace(first, last, count + 1, endpoint=True, dtype=stored)
+    with np.errstate(all="ignore"):
+        host = np.linspace(first, last, count + 1, endpoint=True, dtype=stored)
     if not np.all(host[:-1] < host[1:]):
         raise SettingsError(f"too many bins for the data's range: {first} to {last} has no {count} of finite size")
     edges = to_device(host, context=context)
-    low, high = kind.type(host[0]), kind.type(host[-1])
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
+        low, high = kind.type(host[0]), kind.type(host[-1])
         scale = kind.type(count) / (high - low)
-    if not np.isfinite(scale):  # of subnormal widths
+    if not 0 < scale < np.inf:  # the range is subnormal, or wider than the largest number
         return _searched(host, edges, kind, 0), edges
     margin = kind.type(min(0.5, _ERRORS * count * float(np.finfo(kind).eps)))
     return _Bins(count, kernels.place_uniform(kind), edges, low, high, scale, margin), edges
@@ -148,8 +149,11 @@ def _searched(host: np.ndarray[Any, Any], edges: DeviceNDArray, kind: np.dtype[A
     """Bins between edges that are searched; ``scale``: bins for each unit, where they are about as wide; else 0."""
     count = host.size - 1
     half = np.int32(1 << (count.bit_length() - 1))
-    first, place = kind.type(host[0]), kernels.place_between(kind)
-    return _Bins(count, place, edges, first, half, kind.type(scale), kind.type(0), is_searched=True)
+    with np.errstate(all="ignore"):
+        first, step = kind.type(host[0]), kind.type(scale)
+    near = np.isfinite(first) and np.isfinite(step)
+    first, step = (first, step) if near else (kind.type(0), kind.type(0))
+    return _Bins(count, kernels.place_between(kind), edges, first, half, step, kind.type(0), is_searched=True)
 
 
 def _limits(x: DeviceNDArray, limits: Any) -> tuple[Any, Any]:

@@ -45,11 +45,12 @@ class Recorded(Protocol):
 class Stream(OrderedQueue):
     """An in-order queue of copies and kernels on one device."""
 
-    __slots__ = ("__weakref__", "_callbacks", "label", "token")
+    __slots__ = ("__weakref__", "_callbacks", "label", "owner", "token")
 
     def __init__(self, context: StreamContext, queue: Queue | None = None, *, default: bool = False) -> None:
         self.label = "CUDA stream"
         self.token = object()  # stands for this stream where it must not be kept alive
+        self.owner: Any = None  # what keeps the queue of another library
         self._callbacks = Callbacks()
         super().__init__(context, queue, default=default)
 
@@ -113,9 +114,12 @@ class Stream(OrderedQueue):
 
     def synchronize(self) -> None:
         """Wait for everything in this stream, callbacks too; for the default stream, everything in the context."""
+        self._finish(lambda: self.ready().finish())
+
+    def _finish(self, wait: Callable[[], None]) -> None:
         self.context.unsettled.settle()
         with translate_errors(self.context):
-            self.ready().finish()
+            wait()
             self._timeline.trim()
             if self is self.context.default_stream:
                 for timeline in list(self.context.timelines):
@@ -212,9 +216,8 @@ class Stream(OrderedQueue):
         if queue is not None and not self.external:
             self.synchronize()
         elif queue is not None:
-            with contextlib.suppress(DriverError), translate_errors(self.context):  # its maker may have ended it
-                self._timeline.driver.finish_lent(queue)
-            self._callbacks.wait()
+            with contextlib.suppress(DriverError):  # its maker may have ended it
+                self._finish(lambda: self._timeline.driver.finish_foreign(queue))
         self._timeline.finish()
 
     def abandon(self) -> tuple[Any, ...]:
@@ -294,5 +297,8 @@ def as_stream(value: Any, context: StreamContext) -> Stream:
             f"a stream is needed, not {type(value).__name__}", hint="use cuda.stream(), 0, or a pyopencl.CommandQueue"
         )
     _, handle = told()
-    found = context.wrap_queue(context.backend.queue_at(handle)) if handle else context.default_stream
-    return cast(Stream, found)
+    if not handle:
+        return cast(Stream, context.default_stream)
+    found: Stream = context.wrap_queue(context.backend.queue_at(handle))
+    found.owner = value
+    return found

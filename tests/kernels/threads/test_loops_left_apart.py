@@ -244,3 +244,33 @@ def test_loops_that_all_threads_run_alike(device, shape):
 def _indented(line: str) -> str:
     kept = line.lstrip()
     return "    " * (len(line) - len(kept) + 1) + kept
+
+
+GUARDED = """
+    if n > 9:
+        for j in range(x[n * 10**9], x[n * 10**9 + 1]):
+            s[t] = v + j
+            cuda.syncthreads()
+    if n > 9:
+        j = x[n * 10**9]
+        while j < x[n * 10**9 + j]:
+            j += 1
+            s[t] = v + j
+            cuda.syncthreads()
+    if n > 9:
+        for j in range(100 // (n - 3)):
+            s[t] = v + j
+            cuda.syncthreads()
+"""
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_bounds_behind_a_gate_are_not_read(device, times):
+    """Three loops and nine, on both sides of the limit: reading one of the bounds ends the process."""
+    if device.capabilities.conditional_barriers:
+        pytest.skip("branches around barriers stay as they are")
+    text = HEAD.format(block=BLOCK, function="    return v", body=GUARDED * times)
+    x = np.arange(BLOCK * GRID)
+    found = np.zeros(x.size, np.int64)
+    define(text, "k", cuda=cuda)[GRID, BLOCK](x, N, found)
+    np.testing.assert_array_equal(found, x + 7)

@@ -206,8 +206,8 @@ def test_a_queue_that_its_maker_ended_does_not_keep_a_context_open(device, monke
     stream = context.wrap_queue(cl.CommandQueue(context.cl_context))
 
     def ended(queue):
-        raise errors.DriverError("the queue is gone")
+        raise cl.LogicError("the queue is gone")
 
-    monkeypatch.setattr(context.driver, "finish_lent", ended)
+    monkeypatch.setattr(context.driver, "finish_foreign", ended)
     context.close()
     assert context.closed and stream.closed
