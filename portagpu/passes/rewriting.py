@@ -1,4 +1,4 @@
-"""What passes share that replace statements and loops, or hand something of the kernel's down to functions."""
+"""Helpers of passes that replace statements and loops, or hand something of the kernel's down to functions."""
 
 from __future__ import annotations
 

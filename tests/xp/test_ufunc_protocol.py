@@ -91,7 +91,7 @@ def test_complex_operands_do_not_become_real(device, ufunc):
 
 
 def _outcome(function, *arrays):
-    """What a call gives, with the arrays that it wrote; TypeError where it is refused."""
+    """Results of a call, with the arrays that it wrote; TypeError where it is refused."""
     try:
         found = function(*arrays)
     except TypeError:

@@ -34,7 +34,7 @@ from portagpu.ir.program import Function, Program
 from portagpu.ir.walk import all_statements, expressions
 from portagpu.passes.barriers.flags import Behind, Converger
 
-_MOST_WAYS_IN = 4  # into loops: docs/driver-quirks.md has the times of a compiler that copies
+_MOST_LOOPS = 4  # whose way in stays a branch: docs/driver-quirks.md has the times of a compiler that copies
 
 
 def converge(program: Program, *, gates: bool = False) -> Program:
@@ -66,7 +66,7 @@ def _converged(program: Program, gates: bool) -> tuple[Program, list[Stmt]]:
     if not callees and not Marks(program.kernel.body, callees).barrier:
         return program, wrong
     wanted: set[tuple[str, Behind]] = set()  # functions that are called behind a flag
-    enters = gates and _ways_in(program, callees) > _MOST_WAYS_IN
+    enters = gates and _loops_around_barriers(program, callees) > _MOST_LOOPS
     kernel = Converger(program.kernel, callees, wanted, wrong, gates, enters=enters, is_kernel=True).run()
     functions: list[Function] = []
     for function in reversed(program.functions):  # callers first: they say which variants of callees they want
@@ -80,8 +80,8 @@ def _converged(program: Program, gates: bool) -> tuple[Program, list[Stmt]]:
     return replace(program, kernel=kernel, functions=tuple(reversed(functions))), wrong
 
 
-def _ways_in(program: Program, callees: frozenset[str]) -> int:
-    """How many loops there are around barriers, where all functions are inlined."""
+def _loops_around_barriers(program: Program, callees: frozenset[str]) -> int:
+    """Number of loops around barriers, where all functions are inlined."""
     found: dict[str, int] = {}
     for function in (*program.functions, program.kernel):  # callees come first
         marks, count = Marks(function.body, callees), 0

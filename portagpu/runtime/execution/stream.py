@@ -291,12 +291,12 @@ def as_stream(value: Any, context: StreamContext) -> Stream:
     if isinstance(value, foreign.queues):
         wrapped: Stream = context.wrap_queue(value)
         return wrapped
-    told = getattr(value, "__cuda_stream__", None)
-    if not callable(told) or isinstance(value, type):
+    protocol = getattr(value, "__cuda_stream__", None)
+    if not callable(protocol) or isinstance(value, type):
         raise ArgumentTypeError(
             f"a stream is needed, not {type(value).__name__}", hint="use cuda.stream(), 0, or a pyopencl.CommandQueue"
         )
-    _, handle = told()
+    _, handle = protocol()
     if not handle:
         return cast(Stream, context.default_stream)
     found: Stream = context.wrap_queue(context.backend.queue_at(handle))

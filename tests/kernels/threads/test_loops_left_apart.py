@@ -201,7 +201,7 @@ def test_many_loops_in_a_row(device, seed):
 def test_a_first_turn_that_always_comes(device, seed, monkeypatch):
     if device.capabilities.conditional_barriers:
         pytest.skip("the compiler keeps conditions across barriers")
-    monkeypatch.setattr(converging, "_MOST_WAYS_IN", 0)
+    monkeypatch.setattr(converging, "_MOST_LOOPS", 0)
     compare(Drawn(seed, is_last=False))
 
 

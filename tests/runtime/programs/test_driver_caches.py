@@ -99,7 +99,7 @@ def test_what_belongs_to_others_is_replaced(settings, tmp_path, cache, monkeypat
 
 @EACH
 def test_no_home(settings, tmp_path, cache):
-    """What a driver would take then lies below /tmp, whatever TMPDIR says, and may be anybody's."""
+    """The driver's own choice is below /tmp then, whatever TMPDIR says, and may be anybody's."""
     for home in ({}, {"HOME": ""}, {"HOME": "relative"}, {"XDG_CACHE_HOME": "relative"}):
         assert secured(settings, cache, **home) == (str(tmp_path / "ours" / cache.own), [])
 
