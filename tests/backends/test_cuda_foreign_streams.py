@@ -152,4 +152,4 @@ def test_streams_are_closed_that_are_gone():
                 card.library.StreamDestroy_v2(handle)
             stream.close()
             assert stream.closed
-            np.testing.assert_array_equal(x.copy_to_host(), np.arange(1000.0))
+            np.testing.assert_array_equal(x.copy_to_host(stream=cuda.default_stream()), np.arange(1000.0))
