@@ -102,6 +102,7 @@ class Capabilities:
     chooses_arrays: bool = True  # False: kernels whose threads choose between arrays must not be optimised
     sums_differences: bool = True  # False: loops that subtract integers from a sum must not run in lanes of vectors
     blends_values: bool = True  # False: vectorisers take uniform values that some threads' branches assign for uniform
+    skips_loads: bool = True  # False: what all threads read at one place is read in branches that none takes
     takes_all_cases: bool = True  # False: before barriers, no compiler may see tests for all values of a number
     takes_known_floats: bool = True  # False: no compiler may see NaN or large arguments of functions of floats
     divides_products: bool = True  # False: products that are divided must be opaque to the compiler

@@ -37,6 +37,7 @@ PORTABLE = dataclasses.replace(  # OpenCL 1.2, and what its extensions for float
     takes_all_cases=False,
     sees_divergence=False,
     blends_values=False,
+    skips_loads=False,
     extensions=frozenset({"cl_khr_fp64", "cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"}),
     cooperative_launch=False,
     device_fences=False,

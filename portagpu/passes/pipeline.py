@@ -24,6 +24,7 @@ from portagpu.passes.arithmetic.vector_calls import vector_calls
 from portagpu.passes.barriers.branch_values import mark_branch_values
 from portagpu.passes.barriers.converge import converge, refused
 from portagpu.passes.barriers.divergence import mark_divergence
+from portagpu.passes.barriers.guarded_loads import mark_guarded_loads
 from portagpu.passes.emulation.async_copies import async_copies
 from portagpu.passes.emulation.emulated_warps import emulated_warps
 from portagpu.passes.emulation.exchange_buffers import in_turns
@@ -229,6 +230,14 @@ PIPELINE = ordered(
         when="the driver's vectoriser takes variables that get such values for uniform",
         applies=lambda program, target: not target.caps.blends_values,
         after=("halves",),  # which computes with constants
+    ),
+    Pass(
+        name="guarded_loads",
+        does="makes uniform places that guarded loads read depend on the thread's index",
+        run=lambda program, target: mark_guarded_loads(program),
+        when="the driver's compiler reads them in branches that no thread takes",
+        applies=lambda program, target: not target.caps.skips_loads,
+        after=("branch_values",),  # which asks what is uniform
     ),
 )
 

@@ -25,6 +25,7 @@ def test_hints_of_known_platforms() -> None:
         cuts_subscripts=False,
         keeps_negations=False,
         blends_values=False,
+        skips_loads=False,
         sums_differences=False,
         chooses_arrays=False,
         crashing_compiler=True,

@@ -414,10 +414,37 @@ def places(x, n):
     {statement}
 """
     places = cuda.jit(define(text, "places", element=element))
-    misses = dataclasses.replace(PLAIN, blends_values=False)
+    misses = dataclasses.replace(PLAIN, skips_loads=False)
     program = lowered(places, INTEGERS, PYINT)
-    assert "[varying(" not in after("branch_values", program)
-    assert after("branch_values", program, misses).count("[varying(") == PLACES[statement]
+    assert "[varying(" not in after("guarded_loads", program)
+    assert after("guarded_loads", program, misses).count("[varying(") == PLACES[statement]
+
+
+# statements with reads of global memory, and how many of their places are marked
+GUARDED = {
+    "if n > 9: cuda.syncthreads(); x[i] = x[n] + x[i] + x[3]": 2,
+    "if n > 9: x[i] = x[n]": 0,
+    "if x[n] > 9: cuda.syncthreads()": 0,
+    "for k in range(n): cuda.syncthreads(); x[i] += x[k] + x[k * n + 1]": 0,
+    "for k in range(n): cuda.syncthreads(); x[i] += x[n]": 1,
+    "for k in range(n): j = k * n; cuda.syncthreads(); x[i] += x[j]": 0,
+    "while n > 1: n -= 1; cuda.syncthreads(); x[i] += x[n]": 0,
+    "while n > 1: k = n; k -= 1; n -= k; cuda.syncthreads(); x[i] += x[k - k * 2]": 0,
+    "while n > 1: k = 7; k -= 1; n -= 3; cuda.syncthreads(); x[i] += x[k]": 1,
+    "if n > 9: cuda.syncthreads(); x[i] = element(x, n)": 1,
+    "if n > 9: cuda.syncthreads(); x[i] = x[element(x, n)]": 2,
+}
+
+
+@pytest.mark.parametrize("statement", GUARDED)
+def test_uniform_places_behind_guards_around_barriers_depend_on_the_thread(statement):
+    guarded = cuda.jit(
+        define(f"def guarded(x, n):\n    i = cuda.grid(1)\n    {statement}\n", "guarded", element=element)
+    )
+    misses = dataclasses.replace(PLAIN, skips_loads=False)
+    program = lowered(guarded, INTEGERS, PYINT)
+    assert "varying(" not in after("guarded_loads", program)
+    assert after("guarded_loads", program, misses).count("[varying(") == GUARDED[statement]
 
 
 def test_exchange_buffers_takes_turns():

@@ -26,7 +26,7 @@ from portagpu.ir.nodes import (
     While,
 )
 from portagpu.ir.operations import PER_THREAD
-from portagpu.ir.program import Function, ParameterRole
+from portagpu.ir.program import Function, ParameterRole, Program
 from portagpu.ir.types import Pointer, Space, Type
 from portagpu.ir.walk import all_expressions, all_statements, blocks, children, expressions
 
@@ -49,7 +49,8 @@ class Uniformity:
     """Uniform values of one function; ``arguments`` says whether its scalar parameters are uniform.
 
     ``divergent``: names of the parameters that are not, where callers are known. ``control``: whether variables that
-    some threads alone set are divergent, whatever they are set to.
+    some threads alone set are divergent, whatever they are set to. Without it data alone decides, as compilers may see
+    it: what a function makes of uniform values is uniform, too.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Uniformity:
         """
         if isinstance(expr, Var):
             return (expr.name, expr.type) not in self._divergent
-        if isinstance(expr, CallFunction):
+        if isinstance(expr, CallFunction) and self._control:
             return False
         if isinstance(expr, Operation) and (expr.name in PER_THREAD or (expr.effect and expr.name not in BLOCK_VOTES)):
             return False
@@ -111,6 +112,12 @@ class Uniformity:
                     pass
             for block in blocks(statement):
                 self._visit(block, inner and self._control)
+
+    def runs_apart(self, statement: If | For | While) -> bool:
+        """Whether only some threads may run a part of a statement, or some more often."""
+        if not all(map(self.is_uniform, expressions(statement))):
+            return True
+        return not isinstance(statement, If) and self.leaves_apart(statement, Break)
 
     def leaves_apart(self, loop: For | While, jump: type[Break] | UnionType = Break | Continue) -> bool:
         """Whether threads leave the loop, or one of its iterations, apart by a jump."""
@@ -165,6 +172,15 @@ class Marks:
         return any(id(s) in self._returns for s in statements)
 
 
+def callees_with_barriers(program: Program) -> frozenset[str]:
+    """The functions of a program that hold a barrier, or call one that does."""
+    callees: frozenset[str] = frozenset()
+    for function in program.functions:  # callees come first
+        if Marks(function.body, callees).barrier:
+            callees |= {function.name}
+    return callees
+
+
 def is_barrier(statement: Stmt, callees: frozenset[str]) -> bool:
     """Whether a statement is itself a barrier of the block, or calls a function that holds one."""
     if not isinstance(statement, Evaluate | Assign):
@@ -209,6 +225,11 @@ def jumps(body: tuple[Stmt, ...]) -> bool:
         if isinstance(statement, If) and any(jumps(part) for part in blocks(statement)):
             return True
     return False
+
+
+def leaves(statement: Stmt) -> bool:
+    """Whether threads may leave a function or an iteration in a statement, so that only some go on behind it."""
+    return any(isinstance(s, Return | Break | Continue) for s in all_statements((statement,)))
 
 
 def mentions(parts: tuple[tuple[Stmt, ...], ...]) -> dict[Slot, int]:

@@ -16,11 +16,6 @@ Values that depend on the thread themselves stay as they are, as do those of bra
 selects. But where several statements write a variable or an array, compilers join `o[i] += 89` and `o[i] += 81` of two
 branches to one addition of a number that the branches set. So the uniform operands of what they write are marked.
 
-The same vectoriser reads an array of the thread at a uniform subscript (`l[blockIdx.x % 3]`) also where no lane takes
-the branch, at whatever place. Such subscripts are marked: in branches, in conditional expressions, behind `and` and
-`or`, and in functions, which may be called in one. Not those of loops' counters and constants alone: unrolled, they
-are constants, and other loops seldom count far behind an array.
-
 Addresses that are assigned there are marked as well: it takes them for uniform, too.
 """
 
@@ -29,27 +24,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from itertools import count
 
-from portagpu.ir.analysis.uniform import Uniformity, is_pure, mentions, slots_in
+from portagpu.ir.analysis.uniform import Uniformity, is_pure, leaves, mentions, slots_in
 from portagpu.ir.names import own
 from portagpu.ir.nodes import (
     Assign,
     Binary,
     BinaryOp,
-    Break,
-    CallFunction,
     Cast,
     Constant,
-    Continue,
     Expr,
     For,
     If,
     Load,
-    Logical,
     Offset,
-    Operation,
     Return,
     Select,
     Stmt,
@@ -60,7 +49,7 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import Function, Program
 from portagpu.ir.types import INT, Pointer, Scalar
-from portagpu.ir.walk import all_expressions, all_statements, blocks, children, expressions, rebuilt
+from portagpu.ir.walk import all_expressions, all_statements, blocks
 from portagpu.passes.barriers.marks import is_own, varying
 
 _JOINED = frozenset({BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR})
@@ -68,7 +57,7 @@ _JOINED = frozenset({BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL, BinaryOp.AND, Bin
 
 def mark_branch_values(program: Program) -> Program:
     """The program with uniform values that divergent control flow assigns or returns marked."""
-    numbers = count(1, 2)  # of marks in all functions, odd ones: those of `divergence` are even
+    numbers = count(1, 2)  # of marks in all functions, odd ones: those of other passes are even
 
     def marked(function: Function, *, is_kernel: bool = False) -> Function:
         marker = _ValueMarker(function, is_kernel, numbers)
@@ -91,10 +80,6 @@ class _ValueMarker:
         statements = list(all_statements(function.body))
         self._writes = Counter(_array(s.base) for s in statements if isinstance(s, Store))
         self._assigned = Counter((s.target.name, s.target.type) for s in statements if isinstance(s, Assign))
-        self._is_kernel = is_kernel
-        self._counters = {
-            (s.counter.name, s.counter.type) for s in statements if isinstance(s, For) and isinstance(s.step, Constant)
-        }.difference(self._assigned)
 
     def block(self, body: tuple[Stmt, ...], divergent: bool, *, looped: bool = False) -> list[Stmt]:
         """The statements of a block.
@@ -104,9 +89,7 @@ class _ValueMarker:
         """
         result: list[Stmt] = []
         used = mentions((body,)) if divergent else {}
-        with_marked_places = partial(self._with_marked_places, apart=divergent or not self._is_kernel)
-        for whole in body:
-            statement = rebuilt(whole, with_marked_places)
+        for statement in body:
             match statement:
                 case Assign(target=target) if divergent or self._chooses(statement.value):
                     slot = target.name, target.type
@@ -121,10 +104,10 @@ class _ValueMarker:
                     result += [s for before, _ in parts for s in before]
                     result.append(replace(statement, values=tuple(value for _, value in parts)))
                 case If() | For() | While():
-                    apart = self._runs_apart(statement)
+                    apart = self._uniform.runs_apart(statement)
                     inner = divergent or (apart and not _is_select(statement))
                     result.append(self._inside(statement, inner))
-                    if _jumps(statement):
+                    if leaves(statement):
                         divergent, looped = divergent or apart, False
                 case _:
                     result.append(statement)
@@ -135,12 +118,6 @@ class _ValueMarker:
             then, orelse = (tuple(self.block(part, divergent)) for part in blocks(statement))
             return replace(statement, then=then, orelse=orelse)
         return replace(statement, body=tuple(self.block(statement.body, divergent, looped=True)))
-
-    def _runs_apart(self, statement: If | For | While) -> bool:
-        """Whether only some threads may run a part of a statement, or some more often."""
-        if not all(map(self._uniform.is_uniform, expressions(statement))):
-            return True
-        return not isinstance(statement, If) and self._uniform.leaves_apart(statement, Break)
 
     def _chooses(self, value: Expr) -> bool:
         """Whether threads choose between two arrays."""
@@ -183,24 +160,6 @@ class _ValueMarker:
                 return replace(value, operand=marked(operand))
         return value
 
-    def _with_marked_places(self, value: Expr, *, apart: bool) -> Expr:
-        """A value with marked subscripts; ``apart``: whether only some threads may compute it."""
-        inside = partial(self._with_marked_places, apart=apart or isinstance(value, Select | Logical))
-        value = rebuilt(value, inside)
-        if apart and isinstance(value, Load) and is_own(value.base) and self._needs_marked_place(value.index):
-            return replace(value, index=self._mark(value.index))
-        return value
-
-    def _needs_marked_place(self, index: Expr) -> bool:
-        return not isinstance(index, Constant) and self._data.is_uniform(index) and not self._is_counted(index)
-
-    def _is_counted(self, index: Expr) -> bool:
-        """Whether a subscript is a constant where loops are unrolled."""
-        if isinstance(index, Var):
-            return (index.name, index.type) in self._counters
-        of_launch = isinstance(index, Operation) and not slots_in(index)
-        return not of_launch and all(map(self._is_counted, children(index)))
-
     def _mark(self, value: Expr) -> Expr:
         """The value, in a form that no compiler takes for the same in all threads."""
         number = next(self._numbers)
@@ -215,8 +174,6 @@ class _ValueMarker:
             return True
         if not isinstance(kind, Scalar) or kind.dtype.is_complex:
             return False
-        if isinstance(value, CallFunction):
-            return all(map(self._data.is_uniform, value.args))
         return self._data.is_uniform(value)
 
 
@@ -234,11 +191,6 @@ def _is_select(statement: Stmt) -> bool:
         for part in blocks(statement)
         for s in part
     )
-
-
-def _jumps(statement: Stmt) -> bool:
-    """Whether threads may leave a function or an iteration in a statement, so that only some go on behind it."""
-    return any(isinstance(s, Return | Break | Continue) for s in all_statements((statement,)))
 
 
 def _array(base: Expr) -> str:

@@ -28,7 +28,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from portagpu.errors import UnsupportedSyntaxError
-from portagpu.ir.analysis.uniform import Marks
+from portagpu.ir.analysis.uniform import Marks, callees_with_barriers
 from portagpu.ir.nodes import CallFunction, For, Stmt, While
 from portagpu.ir.program import Function, Program
 from portagpu.ir.walk import all_statements, expressions
@@ -59,10 +59,7 @@ def refused(program: Program, *, gates: bool = False) -> tuple[Stmt, ...]:
 
 def _converged(program: Program, gates: bool) -> tuple[Program, list[Stmt]]:
     wrong: list[Stmt] = []
-    callees: frozenset[str] = frozenset()
-    for function in program.functions:  # callees come first
-        if Marks(function.body, callees).barrier:
-            callees |= {function.name}
+    callees = callees_with_barriers(program)
     if not callees and not Marks(program.kernel.body, callees).barrier:
         return program, wrong
     wanted: set[tuple[str, Behind]] = set()  # functions that are called behind a flag

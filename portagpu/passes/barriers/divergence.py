@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import count
 
-from portagpu.ir.analysis.uniform import Marks, Uniformity, mentions
+from portagpu.ir.analysis.uniform import Marks, Uniformity, callees_with_barriers, mentions
 from portagpu.ir.nodes import (
     Assign,
     Break,
@@ -52,10 +52,7 @@ from portagpu.source import Span
 
 def mark_divergence(program: Program) -> Program:
     """The program with its divergent statements under divergent branches, if it has a barrier."""
-    callees: frozenset[str] = frozenset()
-    for function in program.functions:  # callees come first
-        if Marks(function.body, callees).barrier:
-            callees |= {function.name}
+    callees = callees_with_barriers(program)
     if not callees and not Marks(program.kernel.body, callees).barrier:
         return program
     parameters = {f.name: tuple(p.name for p in f.parameters) for f in program.functions}

@@ -267,8 +267,6 @@ GUARDED = """
 @pytest.mark.parametrize("times", [1, 3])
 def test_bounds_behind_a_gate_are_not_read(device, times):
     """Three loops and nine, on both sides of the limit: reading one of the bounds ends the process."""
-    if device.capabilities.conditional_barriers:
-        pytest.skip("branches around barriers stay as they are")
     text = HEAD.format(block=BLOCK, function="    return v", body=GUARDED * times)
     x = np.arange(BLOCK * GRID)
     found = np.zeros(x.size, np.int64)

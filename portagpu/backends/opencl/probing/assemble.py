@@ -90,6 +90,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         keeps_negations=hints.keeps_negations,
         sees_divergence=hints.sees_divergence,
         blends_values=hints.blends_values,
+        skips_loads=hints.skips_loads,
         sums_differences=hints.sums_differences,
         chooses_arrays=hints.chooses_arrays,
         takes_all_cases=hints.takes_all_cases,

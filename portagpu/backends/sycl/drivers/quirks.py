@@ -22,6 +22,7 @@ class Hints:
     cuts_subscripts: bool = True
     keeps_negations: bool = True
     blends_values: bool = True
+    skips_loads: bool = True
     sums_differences: bool = True
     chooses_arrays: bool = True
     crashing_compiler: bool = True
@@ -35,6 +36,7 @@ _HINTS = {
         cuts_subscripts=False,
         keeps_negations=False,
         blends_values=False,
+        skips_loads=False,
         sums_differences=False,
         chooses_arrays=False,
     ),

@@ -75,6 +75,7 @@ def capabilities_of(facts: Mapping[str, str], answers: Mapping[str, Any], hints:
         cuts_subscripts=hints.cuts_subscripts,
         keeps_negations=hints.keeps_negations,
         blends_values=hints.blends_values,
+        skips_loads=hints.skips_loads,
         sums_differences=hints.sums_differences,
         chooses_arrays=hints.chooses_arrays,
         crashing_compiler=hints.crashing_compiler,
