@@ -30,6 +30,7 @@ from portagpu.frontend.core.values import (
     rebuild,
     structure,
 )
+from portagpu.ir.names import is_own
 from portagpu.ir.nodes import Assign, Constant, Expr, If, Logical, LogicalOp, Not, Select, Stmt, Var
 from portagpu.ir.types import BOOLEAN, Layout, Pointer, Scalar, Vector
 
@@ -123,15 +124,28 @@ def hold(ctx: FunctionState, value: Value) -> Value:
     return value
 
 
-def short_circuit(ctx: FunctionState, op: LogicalOp, left: Condition, right: Condition, block: list[Stmt]) -> Condition:
-    """``left op right`` where evaluating the right side needs the statements of ``block``."""
+def kept(ctx: FunctionState, value: Value) -> Value:
+    """The value as it is now: what is computed or may change goes to variables of its own."""
+    parts = [_copy(ctx, leaf) if is_expr(leaf) else leaf for leaf in leaves(value)]
+    return rebuild(value, iter(parts))
+
+
+def _copy(ctx: FunctionState, leaf: Expr) -> Expr:
+    is_fixed = isinstance(leaf, Constant) or (isinstance(leaf, Var) and (leaf.name in ctx.stable or is_own(leaf.name)))
+    return leaf if is_fixed else ctx.temp(leaf)
+
+
+def short_circuit(
+    ctx: FunctionState, op: LogicalOp, left: Condition, right: Condition, block: list[Stmt], other: list[Stmt]
+) -> Condition:
+    """``left op right`` where the right side needs the statements of ``block``, and ``other`` are run without it."""
     if isinstance(left, Const | Constant):
         if bool(left.value) == (op is LogicalOp.OR):
             return _decided(left)
         for statement in block:
             ctx.emit(statement)
         return right
-    if not block:
+    if not block and not other:
         return logical(ctx, op, left, right)
     held = ctx.temp(left)
     with ctx.nested() as inner:
@@ -141,7 +155,7 @@ def short_circuit(ctx: FunctionState, op: LogicalOp, left: Condition, right: Con
         literal = Constant(bool(value.value), BOOLEAN, span=ctx.span) if isinstance(value, Const) else value
         ctx.emit(Assign(held, literal, span=ctx.span))
     condition = held if op is LogicalOp.AND else negate(ctx, held)
-    ctx.emit(If(condition, tuple(inner), (), span=ctx.span))
+    ctx.emit(If(condition, tuple(inner), tuple(other), span=ctx.span))
     return held
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from portagpu.errors import KernelError, KernelTypeError
@@ -199,6 +200,9 @@ def aggregate(value: Value) -> Value:
         return TupleValue((Const(bounds.start), Const(bounds.stop), Const(bounds.step)), SLICE_FIELDS)
     if isinstance(value, Const) and isinstance(value.value, tuple):
         return TupleValue(tuple(aggregate(Const(v)) for v in value.value), fields_of(value.value))
+    if isinstance(value, TupleValue):
+        items = tuple(map(aggregate, value.items))
+        return value if all(map(is_, items, value.items)) else TupleValue(items, value.fields)
     return value
 
 

@@ -10,13 +10,14 @@ from portagpu.frontend.arrays.addressing import load, pinned, store
 from portagpu.frontend.arrays.iteration_order import flat_item
 from portagpu.frontend.arrays.records import field_at, field_name, field_view, set_field
 from portagpu.frontend.arrays.subscripts import address, get_item, set_item
+from portagpu.frontend.core.conditions import kept
 from portagpu.frontend.core.convert import constant, convert, describe, number_type
 from portagpu.frontend.core.exceptions import Raise, check
 from portagpu.frontend.core.operators import binary
 from portagpu.frontend.core.state import FunctionState
-from portagpu.frontend.core.values import ArrayValue, Const, PlacesValue, TupleValue, Value, is_expr, leaves, rebuild
+from portagpu.frontend.core.values import ArrayValue, Const, PlacesValue, TupleValue, Value, is_expr, leaves
 from portagpu.frontend.operations.environment import bind, tuple_items
-from portagpu.frontend.syntax.expressions import disturbs, index_items, lower, lower_all
+from portagpu.frontend.syntax.expressions import lower, lower_all, lower_index
 from portagpu.ir.nodes import Compare, CompareOp, Constant, Expr, Var
 from portagpu.ir.types import LONG, Vector
 from portagpu.ir.walk import children, is_movable
@@ -30,8 +31,8 @@ def lower_assign(ctx: FunctionState, node: ast.Assign) -> None:
     ctx.name_hint = first.id if isinstance(first, ast.Name) else "array"
     value = lower(ctx, node.value, isinstance(first, ast.Name))
     ctx.name_hint = hint
-    if len(node.targets) > 1 and is_expr(value) and not isinstance(value, Constant | Var):
-        value = ctx.temp(value)
+    if len(node.targets) > 1:
+        value = kept(ctx, value)
     for target in node.targets:
         assign_target(ctx, target, value)
 
@@ -46,14 +47,14 @@ def assign_target(ctx: FunctionState, target: ast.expr, value: Value) -> None:
         elif isinstance(target, ast.Subscript):
             _assign_item(ctx, target, value)
         elif isinstance(target, ast.Attribute):
-            set_field(ctx, _record(ctx, target), target.attr, value)
+            value, owner = lower_all(ctx, [target.value], before=(value,))
+            set_field(ctx, _record(ctx, owner), target.attr, value)
         else:
             ctx.fail(f"cannot assign to {ast.unparse(target)}", kind=UnsupportedSyntaxError)
 
 
-def _record(ctx: FunctionState, target: ast.Attribute) -> ArrayValue:
+def _record(ctx: FunctionState, owner: Value) -> ArrayValue:
     """The record (or array of records) whose field an assignment names."""
-    owner = lower(ctx, target.value)
     if not isinstance(owner, ArrayValue) or not isinstance(owner.element, Record):
         ctx.fail(
             "attributes cannot be assigned in a kernel",
@@ -64,12 +65,9 @@ def _record(ctx: FunctionState, target: ast.Attribute) -> ArrayValue:
 
 
 def _assign_item(ctx: FunctionState, target: ast.Subscript, value: Value) -> None:
-    owner = lower(ctx, target.value)
-    if isinstance(owner, PlacesValue) and owner.array is not None:
-        array, items = flat_item(ctx, owner, index_items(ctx, target.slice))
-        set_item(ctx, array, items, value)
-        return
-    if not isinstance(owner, ArrayValue):
+    value, owner = lower_all(ctx, [target.value], before=(value,))
+    places = isinstance(owner, PlacesValue) and owner.array is not None
+    if not places and not isinstance(owner, ArrayValue):
         kind = number_type(ctx, owner)
         what = (
             "vectors are immutable"
@@ -77,7 +75,9 @@ def _assign_item(ctx: FunctionState, target: ast.Subscript, value: Value) -> Non
             else f"{describe(ctx, owner)} cannot be written by index"
         )
         ctx.fail(what, hint="make a new vector, e.g. cuda.float32x4(...)" if isinstance(kind, Vector) else None)
-    set_item(ctx, owner, index_items(ctx, target.slice), value)
+    (value, owner), items = lower_index(ctx, target.slice, value, owner)
+    array, items = flat_item(ctx, owner, items) if places else (owner, items)
+    set_item(ctx, array, items, value)
 
 
 def _unpack(ctx: FunctionState, target: ast.Tuple | ast.List, value: Value) -> None:
@@ -103,8 +103,7 @@ def _unpack(ctx: FunctionState, target: ast.Tuple | ast.List, value: Value) -> N
     held: list[Value] = list(items)
     for n, element in enumerate(target.elts):  # `a, b = b, a`: keep values that an earlier target overwrites
         if any(_reads(leaf, written) for leaf in leaves(items[n]) if is_expr(leaf)):
-            parts = iter([_keep(ctx, leaf) for leaf in leaves(items[n])])
-            held[n] = rebuild(items[n], parts)
+            held[n] = kept(ctx, items[n])
         written |= {s.id for s in ast.walk(element) if isinstance(s, ast.Name)}
         if isinstance(element, ast.Subscript):
             written.add("*")
@@ -163,12 +162,6 @@ def _spread(
     return spread, ast.copy_location(ast.Tuple(elts=elements, ctx=ast.Store()), target)
 
 
-def _keep(ctx: FunctionState, leaf: Value) -> Value:
-    if is_expr(leaf) and not isinstance(leaf, Constant) and not (isinstance(leaf, Var) and leaf.name in ctx.stable):
-        return ctx.temp(leaf)
-    return leaf
-
-
 def _reads(expr: Any, names: set[str]) -> bool:
     if isinstance(expr, Var) and expr.name.partition(".")[0] in names:
         return True
@@ -197,12 +190,8 @@ def lower_augmented(ctx: FunctionState, node: ast.AugAssign) -> None:
     index = address(ctx, owner, items)
     if not isinstance(index, Constant | Var):
         index = ctx.temp(index)
-    start = len(ctx.block)
-    value = lower(ctx, node.value)
-    current = load(ctx, owner, index)
-    if is_expr(current) and any(disturbs(s) for s in ctx.block[start:]):  # Python reads the element first
-        current = ctx.temp(current)
-        ctx.block.insert(start, ctx.block.pop())
+    before = (owner, index, load(ctx, owner, index))  # Python reads the element first
+    owner, index, current, value = lower_all(ctx, [node.value], before=before)
     result = binary(ctx, node.op, current, value)
     if number_type(ctx, result) is None or (
         isinstance(number_type(ctx, result), Vector) and not isinstance(owner.element, Vector)
@@ -214,14 +203,15 @@ def lower_augmented(ctx: FunctionState, node: ast.AugAssign) -> None:
 def _augmented_place(ctx: FunctionState, target: ast.expr) -> tuple[ArrayValue, tuple[Any, ...]]:
     """Array and indices of ``a[i] += value``, or of the field that ``rec.x += value`` names."""
     if isinstance(target, ast.Attribute):
-        return pinned(ctx, field_view(ctx, _record(ctx, target), target.attr)), ()
+        return pinned(ctx, field_view(ctx, _record(ctx, lower(ctx, target.value)), target.attr)), ()
     assert isinstance(target, ast.Subscript)
     owner = lower(ctx, target.value)
     if isinstance(owner, PlacesValue) and owner.array is not None:
-        return flat_item(ctx, owner, index_items(ctx, target.slice))
+        (owner,), items = lower_index(ctx, target.slice, owner)
+        return flat_item(ctx, owner, items)
     if not isinstance(owner, ArrayValue):
         ctx.fail(f"{describe(ctx, owner)} cannot be written by index")
-    items = index_items(ctx, target.slice)
+    (owner,), items = lower_index(ctx, target.slice, owner)
     name = field_name(items)
     if name is None and owner.record is not None and items:
         name = field_at(ctx, owner.record, items)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from portagpu.errors import UnsupportedSyntaxError
@@ -13,14 +13,14 @@ from portagpu.frontend.arrays.indexing import SliceValue
 from portagpu.frontend.arrays.iteration_order import flat_item
 from portagpu.frontend.arrays.slice_objects import as_item
 from portagpu.frontend.core import operators
-from portagpu.frontend.core.conditions import branch_condition, choose, hold, short_circuit
+from portagpu.frontend.core.conditions import branch_condition, choose, hold, kept, short_circuit
 from portagpu.frontend.core.convert import as_number, describe, number_type, truth
 from portagpu.frontend.core.optional import certain
 from portagpu.frontend.core.registry import Call
+from portagpu.frontend.core.slots import merge
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import (
     ArrayValue,
-    Condition,
     Const,
     OptionalValue,
     PlacesValue,
@@ -28,17 +28,19 @@ from portagpu.frontend.core.values import (
     Value,
     constants,
     is_expr,
+    leaves,
+    rebuild,
 )
 from portagpu.frontend.operations import calls
 from portagpu.frontend.operations.comparisons import compare
-from portagpu.frontend.operations.environment import bind, captured, is_device_array, is_stable, tuple_items
+from portagpu.frontend.operations.environment import bind, captured, is_device_array, tuple_items
 from portagpu.frontend.syntax.local_functions import define
 from portagpu.frontend.syntax.names import attribute_value, name_value
-from portagpu.ir.analysis.uniform import WARP_OPERATIONS
+from portagpu.ir.analysis.uniform import Slot
 from portagpu.ir.names import is_own
-from portagpu.ir.nodes import Assign, Constant, Evaluate, LogicalOp, Operation, Stmt, Store, Var, VectorStore
+from portagpu.ir.nodes import Assign, Constant, LogicalOp, Stmt, Var
 from portagpu.ir.types import BOOLEAN, Vector
-from portagpu.ir.walk import has_effect, is_movable
+from portagpu.ir.walk import assigned, has_effect, is_movable
 
 
 def lower(ctx: FunctionState, node: ast.expr, optional: bool = False) -> Value:
@@ -82,57 +84,73 @@ _SYNTAX_HINTS: dict[type[ast.AST], str] = {
 }
 
 
-def lower_all(ctx: FunctionState, nodes: list[ast.expr], optional: bool = False) -> list[Value]:
-    """Lower several expressions in order; those that a later one's effects could change are kept in variables."""
-    values: list[Value] = []
-    ends: list[int] = []  # where the statements of each value end
-    kept: set[int] = set()
+def lower_all(
+    ctx: FunctionState, nodes: Sequence[ast.expr], optional: bool = False, before: tuple[Value, ...] = ()
+) -> list[Any]:
+    """Lower several expressions in order; those that a later one's effects could change are kept in variables.
+
+    ``before``: values that were lowered last, of which the same holds; they come first in the result.
+    """
+    values = list(before)
+    ends = [len(ctx.block)] * len(before)  # where the statements of each value end
     for node in nodes:
         start = len(ctx.block)
         value = lower(ctx, node, optional)
-        disturbing = [s for s in ctx.block[start:] if disturbs(s)] if values else []
+        disturbing = tuple(s for s in ctx.block[start:] if disturbs(s)) if values else ()
         if disturbing:
-            in_memory = all(map(_leaves_variables, disturbing))
+            written = assigned(disturbing)
             shift = 0
             for n, earlier in enumerate(values):
                 ends[n] += shift
-                if in_memory and isinstance(earlier, Var):
+                if not any(_may_change(leaf, written) for leaf in leaves(earlier)):
                     continue
-                if n not in kept and is_expr(earlier) and not is_movable(earlier) and not is_stable(ctx, earlier):
-                    before = len(ctx.block)
-                    held = ctx.temp(earlier)
-                    if len(ctx.block) > before:
+                parts: list[Value] = []
+                for leaf in leaves(earlier):
+                    if is_expr(leaf) and _may_change(leaf, written):
+                        leaf = ctx.temp(leaf)
                         ctx.block.insert(ends[n], ctx.block.pop())
                         ends[n] += 1
                         shift += 1
-                    values[n] = held
-                    kept.add(n)
+                    parts.append(leaf)
+                values[n] = rebuild(earlier, iter(parts))
         values.append(value)
         ends.append(len(ctx.block))
     return values
+
+
+def _may_change(leaf: Value, written: set[Slot]) -> bool:
+    """Whether a part of a value may be another one after statements that have effects and set ``written``."""
+    if isinstance(leaf, Var):
+        return (leaf.name, leaf.type) in written
+    return is_expr(leaf) and not is_movable(leaf)
 
 
 def disturbs(statement: Stmt) -> bool:
     """Whether an expression that was lowered earlier may have another value after the statement."""
     if isinstance(statement, Assign):
         return has_effect(statement.value) or not is_own(statement.target.name)
-    return isinstance(statement, Store | VectorStore | Evaluate) or not isinstance(statement, Assign)
+    return True
 
 
-def _leaves_variables(statement: Stmt) -> bool:
-    """Whether all that a statement changes is memory and a variable that no earlier expression reads.
+def lower_either(ctx: FunctionState, *nodes: ast.expr | None, optional: bool = False) -> list[tuple[Value, list[Stmt]]]:
+    """Lower expressions of which one is evaluated at run time, each into a block of its own; None stands for nothing.
 
-    Warp operations are like that, and where they are emulated a copy that is kept over their barriers is dear on CPUs.
+    A name that one of them binds is joined at the ends of the blocks with what it is in the others.
     """
-    value = statement.value if isinstance(statement, Assign) else None
-    return isinstance(value, Operation) and value.name in WARP_OPERATIONS
-
-
-def lower_nested(ctx: FunctionState, node: ast.expr, optional: bool = False) -> tuple[Value, list[Stmt]]:
-    """Lower into a block of its own."""
-    with ctx.nested() as block:
-        value = lower(ctx, node, optional)
-    return value, block
+    before = ctx.env
+    found: list[tuple[Value, list[Stmt]]] = []
+    branches: list[tuple[list[Stmt], dict[str, Value], bool]] = []
+    for node in nodes:
+        ctx.env = dict(before)
+        with ctx.nested() as block:
+            value = Const(None) if node is None else lower(ctx, node, optional)
+        found.append((value, block))
+        branches.append((block, ctx.env, True))
+    if any(value is not before.get(name) for _, env, _ in branches for name, value in env.items()):
+        merge(ctx, branches)
+    else:
+        ctx.env = before
+    return found
 
 
 def _constant(ctx: FunctionState, node: ast.Constant) -> Value:
@@ -177,24 +195,26 @@ def _unary(ctx: FunctionState, node: ast.UnaryOp) -> Value:
 
 def _compare(ctx: FunctionState, node: ast.Compare) -> Value:
     equality = isinstance(node.ops[0], ast.Is | ast.IsNot | ast.Eq | ast.NotEq)
-    left, first = lower_all(ctx, [node.left, node.comparators[0]], equality)
-    result: Condition = Const(True)
-    for n, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
-        if n == 0:
-            right = first
-            if n < len(node.ops) - 1:
-                right = hold(ctx, right)
-            result = compare(ctx, op, left, right)
-        else:
-            right, block = lower_nested(ctx, comparator)
-            if n < len(node.ops) - 1:
-                with ctx.nested() as more:
-                    right = hold(ctx, right)
-                block += more
-            with ctx.nested() as more:
-                test = compare(ctx, op, left, right)
-            result = short_circuit(ctx, LogicalOp.AND, result, test, block + more)
+    left, right = lower_all(ctx, [node.left, node.comparators[0]], equality)
+    if len(node.ops) > 1:
+        right = hold(ctx, right)
+    result = compare(ctx, node.ops[0], left, right)
+    for n, (op, comparator) in enumerate(zip(node.ops[1:], node.comparators[1:], strict=True), 2):
         left = certain(ctx, right)
+        if isinstance(result, Const | Constant):
+            if not result.value:
+                return result
+            left, right = lower_all(ctx, [comparator], before=(left,))
+            right = hold(ctx, right) if n < len(node.ops) else right
+            result = compare(ctx, op, left, right)
+            continue
+        (right, block), (_, other) = lower_either(ctx, comparator, None)
+        if any(map(disturbs, block)):
+            left = kept(ctx, left)
+        with ctx.nested() as more:
+            right = hold(ctx, right) if n < len(node.ops) else right
+            test = compare(ctx, op, left, right)
+        result = short_circuit(ctx, LogicalOp.AND, result, test, block + more, other)
     return result
 
 
@@ -207,19 +227,19 @@ def _boolop(ctx: FunctionState, node: ast.BoolOp) -> Value:
                 return result
             result = lower(ctx, operand)
             continue
-        value, block = lower_nested(ctx, operand)
+        (value, block), (_, other) = lower_either(ctx, operand, None)
         kinds = number_type(ctx, result), number_type(ctx, value)
         if all(k == BOOLEAN for k in kinds) or (
             kinds[0] == BOOLEAN and isinstance(value, Const) and isinstance(value.value, bool)
         ):
-            result = short_circuit(ctx, op, as_number(ctx, result), truth(ctx, value), block)
+            result = short_circuit(ctx, op, as_number(ctx, result), truth(ctx, value), block, other)
         else:
             held = hold(ctx, result)
             test = truth(ctx, held)
             if op is LogicalOp.AND:
-                result = choose(ctx, test, (value, block), (held, []))
+                result = choose(ctx, test, (value, block), (held, other))
             else:
-                result = choose(ctx, test, (held, []), (value, block))
+                result = choose(ctx, test, (held, other), (value, block))
     return result
 
 
@@ -227,7 +247,7 @@ def _ifexp(ctx: FunctionState, node: ast.IfExp) -> Value:
     test = branch_condition(ctx, lower(ctx, node.test, optional=True))
     if isinstance(test, Const):
         return lower(ctx, node.body if test.value else node.orelse, optional=True)
-    yes, no = (lower_nested(ctx, n, optional=True) for n in (node.body, node.orelse))
+    yes, no = lower_either(ctx, node.body, node.orelse, optional=True)
     return choose(ctx, test, yes, no)
 
 
@@ -246,42 +266,49 @@ def _unstar(node: ast.expr) -> ast.expr:
     return node.value if isinstance(node, ast.Starred) else node
 
 
-def index_items(ctx: FunctionState, node: ast.expr) -> tuple[Any, ...]:
-    """Items of a subscript: values and slices."""
-    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+def lower_index(ctx: FunctionState, node: ast.expr, *before: Value) -> tuple[list[Any], tuple[Any, ...]]:
+    """Items of a subscript, values and slices, and the values that were lowered ``before``: see `lower_all`."""
+    parts = [(part, _operands(part)) for part in (node.elts if isinstance(node, ast.Tuple) else [node])]
+    nodes = [operand for _, operands in parts for operand in operands if operand is not None]
+    values = lower_all(ctx, nodes, before=before)
+    lowered = iter(values[len(before) :])
     items: list[Any] = []
-    for part in parts:
+    for part, operands in parts:
         if isinstance(part, ast.Slice):
-            bounds = [None if b is None else lower(ctx, b) for b in (part.lower, part.upper, part.step)]
-            items.append(SliceValue(*bounds))
+            items.append(SliceValue(*(None if o is None else next(lowered) for o in operands)))
         elif isinstance(part, ast.Starred):
-            items += tuple_items(ctx, lower(ctx, part.value))
+            items += tuple_items(ctx, next(lowered))
         else:
-            value = as_item(lower(ctx, part))
+            value = as_item(next(lowered))
             if isinstance(value, TupleValue) or (isinstance(value, Const) and isinstance(value.value, tuple)):
                 items += map(as_item, tuple_items(ctx, value))
             else:
                 items.append(value)
-    return tuple(items)
+    return values[: len(before)], tuple(items)
+
+
+def _operands(part: ast.expr) -> tuple[ast.expr | None, ...]:
+    """The expressions of one part of a subscript."""
+    return (part.lower, part.upper, part.step) if isinstance(part, ast.Slice) else (_unstar(part),)
 
 
 def _subscript(ctx: FunctionState, node: ast.Subscript) -> Value:
     owner = lower(ctx, node.value)
-    if isinstance(owner, ArrayValue):
-        return subscripts.get_item(ctx, owner, index_items(ctx, node.slice))
-    if isinstance(owner, PlacesValue) and owner.array is not None:
-        return subscripts.get_item(ctx, *flat_item(ctx, owner, index_items(ctx, node.slice)))
+    places = isinstance(owner, PlacesValue) and owner.array is not None
+    if places or isinstance(owner, ArrayValue):
+        (owner,), items = lower_index(ctx, node.slice, owner)
+        return subscripts.get_item(ctx, *(flat_item(ctx, owner, items) if places else (owner, items)))
     kind = number_type(ctx, owner)
-    if isinstance(kind, Vector):
-        return vector_item(ctx, as_number(ctx, owner), kind, lower(ctx, node.slice))
-    if isinstance(node.slice, ast.Slice):
+    if isinstance(node.slice, ast.Slice) and not isinstance(kind, Vector):
         parts = (node.slice.lower, node.slice.upper, node.slice.step)
         bounds = constants([Const(None) if part is None else lower(ctx, part) for part in parts])
         if bounds is None:
             ctx.fail("a tuple is sliced with constants")
         index: Value = Const(slice(*bounds))
     else:
-        index = lower(ctx, node.slice)
+        owner, index = lower_all(ctx, [node.slice], before=(owner,))
+    if isinstance(kind, Vector):
+        return vector_item(ctx, as_number(ctx, owner), kind, index)
     if isinstance(owner, Const) and isinstance(index, Const):
         item = operators.fold(ctx, lambda o, i: o[i], owner.value, index.value, what="this subscript")
         return captured(ctx, item.value, ast.unparse(node)) if is_device_array(item.value) else item
@@ -319,7 +346,7 @@ def _call(ctx: FunctionState, node: ast.Call) -> Value:
 
 
 def _lambda(ctx: FunctionState, node: ast.Lambda) -> Value:
-    return define(ctx, node, [lower(ctx, d) for d in node.args.defaults])
+    return define(ctx, node, lower_all(ctx, node.args.defaults))
 
 
 def _walrus(ctx: FunctionState, node: ast.NamedExpr) -> Value:
