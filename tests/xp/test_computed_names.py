@@ -183,6 +183,9 @@ def test_covariances(device):
 def test_histograms(device):
     same(lambda x: np.histogram(x, 5, weights=x + 1j * x[::-1]), ROW)
     same(lambda x: np.histogram(x, 5, weights=x + 1j * x, density=True), ROW)
+    parts = np.array([-3.0, 0.0, np.inf, -np.inf, np.nan])
+    pairs = np.stack(np.broadcast_arrays(parts, parts[:, None]), -1).view(complex).ravel()
+    same(lambda x, w: np.histogram(x, x.size, weights=w), np.arange(25.0), pairs)
     for rule in ("auto", "doane", "fd", "rice", "scott", "sqrt", "sturges"):
         same(lambda x, r=rule: [np.histogram_bin_edges(x, r), *np.histogram(x, r, range=(-1, 1))], ROW)
         same(lambda x, r=rule: np.histogram(x, r), INTS)

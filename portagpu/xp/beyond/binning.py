@@ -12,7 +12,7 @@ from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import chosen
 from portagpu.primitives.bins.histograms import bincount, histogram
 from portagpu.primitives.sorts.searching import searchsorted
-from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.numpy_dispatch import call, register
 from portagpu.xp.conversion import array_of, context_of_any
 
@@ -72,7 +72,8 @@ def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, w
     if amounts is None or amounts.dtype.kind != "c":
         return histogram(x, number, range, weights=amounts, density=bool(density))
     real, edges = histogram(x, number, range, weights=amounts.real.copy())
-    found = apply(np.add, real, apply(np.multiply, histogram(x, number, range, weights=amounts.imag.copy())[0], 1j))
+    found = device_array(real.shape, np.result_type(real.dtype, np.complex64), context=x.context)
+    found.real[...], found.imag[...] = real, histogram(x, number, range, weights=amounts.imag.copy())[0]
     if density:
         widths = apply(np.subtract, edges[1:], edges[:-1])
         found = apply(np.divide, apply(np.divide, found, widths), functions.reduce(np.add, found, None))

@@ -23,10 +23,28 @@ def _round(a: DeviceNDArray, decimals: int = 0, out: Any = None) -> Any:
         return into(_to_multiples(a, 10**-decimals), out)
     if not decimals:
         return into(apply(np.rint, a), out)
-    factor = a.dtype.type(10.0 ** abs(decimals))
+    if a.dtype.kind != "c":
+        return into(_scaled(a, decimals), out)
+    found = a.copy("K")
+    for part in (found.real, found.imag):  # apart: a quotient of complex numbers mixes an infinite part with the other
+        part[...] = _scaled(part, decimals)
+    return into(found, out)
+
+
+def _scaled(a: DeviceNDArray, decimals: int) -> DeviceNDArray:
+    """Floats that are scaled, rounded to whole numbers, and scaled back."""
+    with np.errstate(over="ignore"):
+        factor = a.dtype.type(_power_of_ten(abs(decimals)))
     scale, back = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
-    found = apply(back, apply(np.rint, apply(scale, a, factor)), factor)
-    return into(found.astype(a.dtype, copy=False), out)
+    return apply(back, apply(np.rint, apply(scale, a, factor)), factor).astype(a.dtype, copy=False)
+
+
+def _power_of_ten(exponent: int) -> float:
+    """NumPy's, whose products are rounded one by one from 1e23 on; infinity beyond float64."""
+    power = 10.0 ** min(exponent, 22)
+    for _ in range(min(exponent, 309) - 22):
+        power *= 10.0
+    return power
 
 
 def _to_multiples(a: DeviceNDArray, step: int) -> Any:
