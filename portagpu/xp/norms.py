@@ -12,6 +12,7 @@ from portagpu.expressions.apply import apply, convert
 from portagpu.expressions.reductions import functions
 from portagpu.linalg import norm as euclidean
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.ufuncs.operands import array_of
 from portagpu.xp.decompositions import floating_of, matrices_of, svdvals
 
 

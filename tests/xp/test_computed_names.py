@@ -79,6 +79,20 @@ def test_any_einsum(device, data):
 
 
 @pytest.mark.one_device
+@pytest.mark.parametrize("names", ["iii", "iiii", "iiij", "ijii", "jiiki", "ijijj", "iiijjj"])
+def test_diagonals_of_many_axes(device, names):
+    x = np.arange(2.0 ** len(names)).reshape((2,) * len(names))
+    there = sorted(set(names))
+    for output in ("", "".join(there), "".join(there[::-1]), there[-1]):
+        same(lambda x, o=output: np.einsum(f"{names}->{o}", x), x)
+    same(lambda x: np.einsum(names, x), x)
+    same(lambda x, y: np.einsum(f"{names},ii->i", x.T, y), x, B[:2, :2])
+    for axis in (n for n in range(len(names)) if names.count(names[n]) > 1):
+        with pytest.raises(ShapeError, match="elements"):
+            np.einsum(names, cuda.to_device(x.take([0, 1, 0], axis)))
+
+
+@pytest.mark.one_device
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 def test_convolutions(device, mode):
     for x in (ROW, ROW + 1j * ROW[::-1], np.arange(9), np.arange(9) % 2 > 0, ROW.astype(np.float32)):

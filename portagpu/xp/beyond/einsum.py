@@ -123,11 +123,12 @@ def _diagonals(x: DeviceNDArray, names: str) -> _Term:
     shadow = x._shadow()
     while len(set(names)) < len(names):
         twice = next(c for c in names if names.count(c) > 1)
-        first, second = names.index(twice), names.rindex(twice)
+        first = names.index(twice)
+        second = names.index(twice, first + 1)
         if shadow.shape[first] != shadow.shape[second]:
             raise ShapeError(f"axis {twice!r} of einsum has {shadow.shape[first]} and {shadow.shape[second]} elements")
         shadow = shadow.diagonal(0, first, second)
-        names = "".join(c for c in names if c != twice) + twice
+        names = names[:first] + names[first + 1 : second] + names[second + 1 :] + twice
     return _Term(x if shadow.shape == x.shape else x._derive(shadow), names)
 
 
