@@ -57,13 +57,13 @@ class SVDResult(NamedTuple):
     Vh: DeviceNDArray
 
 
-def floating_of(x: Any) -> DeviceNDArray:
+def floating_of(x: Any, *, halves: bool = False) -> DeviceNDArray:
     """An array in a dtype that is computed in: integers as float64 (float32 on devices without it), halves as float32.
 
-    Raises `DTypeError`.
+    ``halves``: they stay what they are. Raises `DTypeError`.
     """
     array = array_of(x)
-    if array.dtype.name in _COMPUTED:
+    if array.dtype.name in _COMPUTED or (halves and array.dtype == np.float16):
         return array
     if array.dtype.kind in "biu" and array.context.capabilities.fp64:
         return convert(array, np.dtype(np.float64))
@@ -72,9 +72,9 @@ def floating_of(x: Any) -> DeviceNDArray:
     raise DTypeError(f"linear algebra takes numbers, not {array.dtype}")
 
 
-def matrices_of(x: Any, *, square: bool = False) -> DeviceNDArray:
+def matrices_of(x: Any, *, square: bool = False, halves: bool = False) -> DeviceNDArray:
     """As `floating_of`. Raises `MatrixShapeError` for fewer axes than two, or other matrices than square ones."""
-    array = floating_of(x)
+    array = floating_of(x, halves=halves)
     if array.ndim < 2:
         raise MatrixShapeError(f"matrices have two axes, this array {array.ndim}", hint="reshape it first")
     if square and array.shape[-1] != array.shape[-2]:

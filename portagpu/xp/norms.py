@@ -12,7 +12,6 @@ from portagpu.expressions.apply import apply, convert
 from portagpu.expressions.reductions import functions
 from portagpu.linalg import norm as euclidean
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.ufuncs.operands import array_of
 from portagpu.xp.decompositions import floating_of, matrices_of, svdvals
 
 
@@ -22,7 +21,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     ``ord``: a number; infinity, the largest magnitude; minus infinity, the least; 0, how many are not zero. Squares of
     the Euclidean norm neither overflow nor vanish. Raises `ShapeError`, `UnknownOptionError`.
     """
-    array = floating_of(x)
+    array = floating_of(x, halves=True)
     axes = functions.axes_in(axis, array.ndim)
     if isinstance(ord, str | bool) or not isinstance(ord, int | float | np.number):
         raise UnknownOptionError(f"vector_norm: ord is {ord!r}", hint="a number, or infinity")
@@ -64,7 +63,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Devic
 
     Raises `ShapeError`, `UnknownOptionError`.
     """
-    array = matrices_of(x)
+    array = matrices_of(x, halves=True)
     axes = (array.ndim - 2, array.ndim - 1)
     if ord == "fro" or ord is None:
         found = _euclidean(array, axes)

@@ -295,3 +295,35 @@ def test_products_of_expressions_that_are_made_again(device):
         there, other = cuda.to_device(a), cuda.to_device(b)
         found = xp.matmul(xp.multiply(there, xp.add(there, 1)), xp.negative(other.mT))
         np.testing.assert_allclose(_host(found), (a * (a + 1)) @ -b.T, rtol=1e-4, atol=1e-4)
+
+
+_HALVES = {
+    "normal": np.random.default_rng(5).normal(size=(4, 6)),
+    "special": np.array([[1, np.inf, -0.0], [np.nan, 1, 2], [0, -np.inf, 3]]),
+    "none": np.zeros((3, 0)),
+}
+
+
+@pytest.mark.one_device
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", _HALVES)
+def test_norms_of_halves(device, name):
+    """They are halves, as NumPy's: only squares of the Euclidean norm have more digits on the way."""
+    host = _HALVES[name].astype(np.float16)
+    orders = (None, 2, 1, 3, 0, -1, np.inf)
+    calls = [
+        *(lambda x, o=order: np.linalg.norm(x, o, axis=-1, keepdims=True) for order in orders),
+        *(lambda x, o=order: np.linalg.norm(x.T, o) for order in ("fro", 1, np.inf)),
+        np.linalg.norm,
+        np.linalg.vector_norm,
+        np.linalg.matrix_norm,
+        lambda x: np.linalg.norm(x, axis=(0, 1), keepdims=True),
+        lambda x: np.linalg.vector_norm(x, axis=()),
+    ]
+    for function in calls:
+        wanted, found = function(host), function(cuda.to_device(host))
+        assert found.dtype == wanted.dtype == np.float16
+        np.testing.assert_allclose(found.copy_to_host(), wanted, rtol=2e-3)
+    large = cuda.to_device(np.full(9, 3e4, np.float16))
+    assert float(np.linalg.norm(large[:2])) == float(np.float16(3e4 * 2**0.5))
+    assert np.isinf(float(np.linalg.norm(large)))
