@@ -92,6 +92,27 @@ def test_diagonals_of_many_axes(device, names):
             np.einsum(names, cuda.to_device(x.take([0, 1, 0], axis)))
 
 
+_SHAPES = ((), (1,), (3,), (0,), (1, 1), (1, 3), (2, 3), (3, 1), (2, 1, 3))
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("shape", _SHAPES, ids=str)
+def test_polynomials_of_several_axes(device, shape):
+    """NumPy adds arrays whose first axis has as many elements, and pads none of more axes than one."""
+    calls = {(f, other): lambda x, y, f=f: f(x, y) for f in (np.polyadd, np.polysub) for other in _SHAPES}
+    calls |= {np.polyint: lambda x, y: np.polyint(x)} if shape else {}
+    for key, function in calls.items():
+        x = np.arange(np.prod(shape)).reshape(shape) + 1.0
+        y = np.ones(key[1]) / 2 if isinstance(key, tuple) else x
+        try:
+            wanted = function(x, y)
+        except ValueError:
+            with pytest.raises(ValueError):
+                function(cuda.to_device(x), cuda.to_device(y))
+        else:
+            alike(function(cuda.to_device(x), cuda.to_device(y)), wanted)
+
+
 @pytest.mark.one_device
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 def test_convolutions(device, mode):

@@ -129,8 +129,11 @@ def _coefficients(*values: Any) -> list[DeviceNDArray]:
 def _of_sum(ufunc: np.ufunc) -> Any:
     def function(a1: Any, a2: Any) -> DeviceNDArray:
         x, y = _coefficients(a1, a2)
-        count = max(x.size, y.size)
-        return apply(ufunc, *(call("pad", n, (count - n.size, 0)) if n.size < count else n for n in (x, y)))
+        count = max(len(x), len(y))
+        for n in (x, y):
+            if n.ndim > 1 and len(n) < count:
+                raise ShapeError(f"coefficients of shape {n.shape} are not as many as {count}")
+        return apply(ufunc, *(call("pad", n, (count - len(n), 0)) if len(n) < count else n for n in (x, y)))
 
     return function
 
@@ -193,7 +196,7 @@ def _polyder(p: Any, m: int = 1) -> DeviceNDArray:
         raise ShapeError(f"a polynomial is derived m times, not {m}")
     (x,) = _coefficients(p)
     for _ in range(m):
-        powers = creation.arange(x.size - 1, 0, -1, device=x.context.device)
+        powers = creation.arange(len(x) - 1, 0, -1, device=x.context.device)
         x = apply(np.multiply, x._view(slice(None, -1)), powers)
     return x
 
@@ -207,7 +210,7 @@ def _polyint(p: Any, m: int = 1, k: Any = None) -> DeviceNDArray:
     if constants.size < m:
         raise ShapeError(f"{constants.size} constants are given for {m} integrals")
     for n in range(m):
-        powers = creation.arange(x.size, 0, -1, device=x.context.device)
+        powers = creation.arange(len(x), 0, -1, device=x.context.device)
         divided = apply(np.true_divide, x, powers)
         x = manipulation.concat([divided, array_of(constants[n : n + 1], x.context)])
     return x
