@@ -261,7 +261,7 @@ def check_fits(found: np.dtype[Any], wanted: np.dtype[Any], casting: Any = "same
         return
     if not np.can_cast(found, wanted, casting) or (found.kind == "c" and wanted.kind != "c"):
         hint = "write x = x + y, or convert with astype"
-        if casting != "same_kind":
+        if casting not in ("same_kind", "unsafe"):
             hint += f"; casting={casting!r} allows no more"
         raise DTypeError(f"results of {found} cannot become {wanted}", hint=hint)
 

@@ -18,9 +18,9 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.dispatch.dispatcher import Dispatcher
-from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.expressions.applied import PYTHON
-from portagpu.expressions.apply import apply
+from portagpu.expressions.apply import apply, check_fits
 from portagpu.expressions.operations import Operation, operations_of
 from portagpu.expressions.rows import flat_memory
 from portagpu.expressions.step_text import TYPES, applied, converted
@@ -65,6 +65,8 @@ _MANY = 64  # subscripts of an element, on average, from which a scan is faster 
 def at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
     """``a[indices] = ufunc(a[indices], b)``, for each of the subscripts one after the other.
 
+    Each result is cast to the array's dtype, whatever it loses, as by NumPy.
+
     Raises `OutOfBoundsError`, `ShapeError`, `DTypeError`, `ArgumentTypeError`.
     """
     if not isinstance(a, DeviceNDArray):
@@ -78,9 +80,7 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, *more: Any) -> None:
         raise ArgumentTypeError("the array is read-only")
     values = [_typed(operand(x), a.dtype) for x in more]
     function = operations_of(ufunc, (a.dtype, *(type(x) if type(x) in PYTHON else x.dtype for x in values)))[0]
-    wraps = function.dtype.kind == "i" and a.dtype.kind == "u"
-    if not (wraps or np.can_cast(function.dtype, a.dtype, "same_kind")):
-        raise DTypeError(f"results of {function.dtype} cannot become {a.dtype}", hint="convert with astype")
+    check_fits(function.dtype, a.dtype, "unsafe")
     whole = a.copy() if a.align else a  # elements between the places of their size
     where = Elements(whole, indices)
     given = [_broadcast(as_source(x, function.inputs[1], a.context), where.shape) for x in values]
@@ -124,7 +124,7 @@ def _run(
     order = argsort(places)
     keys = gather(places, 0, 1, Subscripts(order, known=True))
     begins = run_begins(keys)
-    if ufunc in _JOINED and begins.size * _MANY <= keys.size and function.inputs[0] == function.inputs[1]:
+    if begins.size * _MANY <= keys.size and _can_join(ufunc, function, kind):
         sorted_ = gather(given[0], 0, 1, Subscripts(order, known=True))
         told, joined = reduce_by_key(keys, sorted_, _JOINED[ufunc])
         at_keys = Subscripts(told, known=True)
@@ -132,6 +132,15 @@ def _run(
         return
     kernel = _ordered_kernel(function, kind, len(given))
     launch(kernel, begins.size, None, 0, (flat, keys, begins, order, *given), context)
+
+
+def _can_join(ufunc: np.ufunc, function: Operation, kind: np.dtype[Any]) -> bool:
+    """Whether joined operands give what each by itself does, though results are cast to a dtype after each of them."""
+    if ufunc not in _JOINED or function.inputs[0] != function.inputs[1]:
+        return False
+    kinds = {function.dtype.kind, kind.kind}
+    wraps = kinds <= set("iu") and ufunc not in (np.maximum, np.minimum)
+    return wraps or kinds <= set("fc") or np.can_cast(function.dtype, kind)
 
 
 @cache

@@ -40,13 +40,56 @@ def test_at_of_other_functions_and_subscripts(device):
     changed(lambda x, v: np.add.at(x, [[0, 1], [1, 1]], v), REAL, np.stack([REAL[:2]] * 2))  # NumPy errs without
     changed(lambda x, i, v: np.add.at(x, i, v), REAL.astype(np.float32), PLACES, MORE.astype(np.float32))
     with pytest.raises(DTypeError, match="cannot become int64"):
-        np.add.at(cuda.to_device(np.arange(3)), [0], 0.5)
+        np.add.at(cuda.to_device(np.arange(3)), [0], 0.5j)
     with pytest.raises(OutOfBoundsError):
         np.add.at(cuda.to_device(REAL), [6], 0.5)
     with pytest.raises(ShapeError):
         np.add.at(cuda.to_device(REAL), [1, 2], cuda.to_device(REAL))
     with pytest.raises(ArgumentTypeError, match="does not write"):
         np.add.at(REAL, [0], cuda.to_device(REAL[:1]))
+
+
+_CAST = "? i1 u1 i4 u4 i8 u8 e f d F".split()
+
+
+@pytest.mark.one_device
+@pytest.mark.in_turn(3)
+@pytest.mark.parametrize("target", _CAST)
+@pytest.mark.parametrize("values", ["?", "i1", "u2", "i8", "f", "d"])
+def test_results_are_cast_to_the_dtype_of_the_array(device, target, values):
+    """After each step, whatever is lost: sums of halves stay what they are in integers, maxima wrap."""
+    start = np.arange(4).astype(target)
+    places = np.repeat([0, 1, 3, 0, 1], 50)  # few, so that steps are joined where they may be
+    is_float = values in "fd"
+    steps = np.resize([1.5, 0.25, 0.5, 0, 1, 0.75] if is_float else [1, 300, 2, 3, 0, 70000, -1], 250)
+    given = steps.astype(values if is_float else np.int64).astype(values)
+    for ufunc in (np.add, np.maximum, np.minimum, np.multiply, np.logical_or, np.less, np.bitwise_xor, np.hypot):
+        for few in (slice(None), slice(7)):
+            where, by = places[few], given[few]
+            host, found = start.copy(), cuda.to_device(start)
+            try:
+                with np.errstate(all="ignore"):
+                    kind = ufunc(host[:1], by[:1]).dtype
+                    if kind.kind == "f" and not is_float or ufunc is np.multiply:
+                        by = by % by.dtype.type(2) if values != "?" else by  # floats beyond integers are anything
+                    ufunc.at(host, where, by)
+            except TypeError:
+                with pytest.raises(TypeError):
+                    ufunc.at(found, where, cuda.to_device(by))
+                continue
+            ufunc.at(found, where, cuda.to_device(by))
+            np.testing.assert_allclose(found.copy_to_host(), host, rtol=5e-3 if target == "e" else 1e-5, err_msg=ufunc)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("target", _CAST)
+def test_results_of_one_operand_are_cast(device, target):
+    for ufunc in (np.sqrt, np.isnan, np.absolute, np.square, np.logical_not, np.exp):
+        host = np.arange(2, 5).astype(target)
+        found = cuda.to_device(host)
+        ufunc.at(host, [0, 0, 1])
+        ufunc.at(found, [0, 0, 1])
+        np.testing.assert_allclose(found.copy_to_host(), host, rtol=2e-3 if target == "e" else 2e-6)
 
 
 PLAIN = (
