@@ -47,6 +47,8 @@ ONE = {
     "empty_like": lambda x: np.empty_like(x, dtype=np.int8),
     "where": lambda x: np.where(x > 3, x, 0),
     "clip": lambda x: np.clip(x, 1, 2),
+    "select": lambda x: np.select([x > 9, x < 2], [x, -x], 3),
+    "choose": lambda x: np.choose((x > 3).astype(np.int8), [x, -x], mode="clip"),
     "rint": lambda x: np.round(x),
     "rint of integers": lambda x: np.round(x.astype(np.int32)),
     "nan_to_num of integers": lambda x: np.nan_to_num(x.astype(np.int32)),
@@ -82,6 +84,8 @@ ONE = {
     "repeat": lambda x: np.repeat(x, 2, 1),
     "tile": lambda x: np.tile(x, (1, 2, 1)),
     "argmax": lambda x: x.argmax(1),
+    "count_nonzero": lambda x: [np.count_nonzero(x, axis=1), np.count_nonzero(x > 3, axis=0)],
+    "count_nonzero of broadcast": lambda x: np.count_nonzero(np.broadcast_to(x, (2, *x.shape)), axis=-2),
     **{
         f"{name} {axis} {keepdims}": lambda x, name=name, axis=axis, keepdims=keepdims: getattr(np, name)(
             x, axis=axis, keepdims=keepdims
@@ -99,7 +103,7 @@ _LAUNCHED = frozenset(
     for name in ONE
     if name.split()[0]
     in "tril gradient pad delete insert sort argsort cumsum cumprod concatenate stack take take_along_axis repeat tile"
-    " argmax sum max mean any std nansum in copy array piecewise vander".split()
+    " argmax count_nonzero sum max mean any std nansum in copy array piecewise vander".split()
 )
 """Those whose kernels are compiled by the call: for one layout only, and some of them in a run."""
 
@@ -146,7 +150,7 @@ def _check(name, function, expected, found, *, values):
     with np.errstate(all="ignore"):
         want = function(*expected)
     got = function(*found)
-    several = zip(want, got, strict=True) if isinstance(want, tuple) else [(want, got)]
+    several = zip(want, got, strict=True) if isinstance(want, tuple | list) else [(want, got)]
     for theirs, ours in several:
         assert ours.shape == theirs.shape, name
         assert _lies(ours) == _lies(theirs), f"{name}: strides {ours.strides}, NumPy's {theirs.strides}"
@@ -204,6 +208,23 @@ def test_views_and_copies(device, layout):
         np.testing.assert_array_equal(got.copy_to_host(), want, name)
         shares = got.allocation_key == mine.allocation_key
         assert shares == np.shares_memory(want, host), f"{name}: {'a view' if shares else 'a copy'}"
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_arrays_without_elements_are_in_both_orders(device, layout, axis):
+    views = {
+        "sliced": lambda x: x[(slice(None),) * axis + (slice(0),)],
+        "computed": lambda x: x[(slice(None),) * axis + (slice(2, 2),)] + 1,
+        "new": lambda x: np.zeros_like(x, shape=(*x.shape[:axis], 0, *x.shape[axis + 1 :])),
+        "more axes": lambda x: x[:, None][(slice(None),) * axis + (slice(0),)],
+    }
+    for name, view in views.items():
+        for x in _both(layout):
+            found = view(x)
+            assert found.size == 0
+            assert found.flags["C_CONTIGUOUS"] and found.flags["F_CONTIGUOUS"], name
 
 
 @pytest.mark.one_device

@@ -278,7 +278,9 @@ def count_nonzero(array: Any, axis: Any = None, *, keepdims: bool = False) -> De
     if x.size == 0:
         found = filled(_left(x, axes), 0, _PLACE, x)
     else:
-        found = reduced(x, reducer_of("add", _BOOL, _PLACE), frozenset(axes))
+        # NumPy's copy as bools has an order of its own where an array is broadcast
+        source = convert(x, _BOOL) if x.layout == "A" and x.dtype != _BOOL else x
+        found = reduced(source, reducer_of("add", _BOOL, _PLACE), frozenset(axes))
     return finished(found, x, axes, keepdims=keepdims)
 
 

@@ -19,13 +19,11 @@ def address_of(array: np.ndarray[Any, Any]) -> int:
 
 
 def is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
-    """Whether elements lie in C order without gaps."""
+    """Whether elements lie in C order without gaps; where there are none, they do."""
     expected = itemsize
     for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if extent == 0:
-            return True
         if extent != 1 and stride != expected:
-            return False
+            return 0 in shape
         expected *= extent
     return True
 

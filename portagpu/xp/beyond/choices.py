@@ -11,7 +11,7 @@ import numpy as np
 from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, ShapeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import functions
-from portagpu.expressions.writing import assign, chosen, filled
+from portagpu.expressions.writing import assign, broadcast, chosen, filled
 from portagpu.primitives.gathers.gathering import normal_axis
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.layout import strides_as
@@ -38,7 +38,12 @@ def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0
     found: Any = values[-1]
     for condition, value in zip(reversed(conditions), reversed(values[:-1]), strict=True):
         found = chosen(condition, _as(value, kind), _as(found, kind))
-    return found  # type: ignore[no-any-return]
+    return _in_c_order(found, found.shape)
+
+
+def _in_c_order(x: DeviceNDArray, shape: tuple[int, ...]) -> DeviceNDArray:
+    """An array that broadcasts to a shape, as one that does not repeat elements, put off as it is."""
+    return x if x.shape == shape and x.layout == "C" else broadcast(x, shape, x.dtype, x.context)
 
 
 def _as(value: Any, kind: np.dtype[Any]) -> Any:
@@ -72,7 +77,7 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     for n in range(count - 2, -1, -1):
         found = chosen(apply(np.less_equal, which, n), arrays[n], found)
     shape = np.broadcast_shapes(which.shape, *(x.shape for x in arrays))
-    return into(found if found.shape == shape else found.broadcast_to(shape).copy(), out, "unsafe")
+    return into(_in_c_order(found, shape), out, "unsafe")
 
 
 def _piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> DeviceNDArray:
