@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from portagpu import primitives
-from portagpu.errors import DTypeError
+from portagpu.errors import DTypeError, ShapeError
 from portagpu.expressions.apply import convert
+from portagpu.expressions.reductions import functions
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.ufuncs.operands import array_of, arrays_of
 
@@ -42,7 +43,18 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
     except TypeError as error:
         raise DTypeError(f"{x1.dtype} and {x2.dtype} have no common dtype") from error
     x1, x2 = (x if x.dtype == common else convert(x, common) for x in (x1, x2))
-    return primitives.searchsorted(x1, x2, side=side, sorter=sorter)
+    return primitives.searchsorted(x1, x2, side=side, sorter=None if sorter is None else _places_in(x1, sorter))
+
+
+def _places_in(x: DeviceNDArray, sorter: Any) -> DeviceNDArray:
+    """A sorter that names elements of an array; the host waits for that. Raises `ShapeError` for another."""
+    places = array_of(sorter, x.context)
+    if places.size and places.dtype.kind in "iu":
+        low, high = (int(functions.reduce(ufunc, places, None)) for ufunc in (np.minimum, np.maximum))
+        if low < 0 or high >= x.size:
+            wrong = low if low < 0 else high
+            raise ShapeError(f"sorter= names the element {wrong} of {x.size}", hint="it is what argsort gives")
+    return places
 
 
 def _searched_for(value: Any, dtype: np.dtype[Any], side: str) -> tuple[np.generic, str]:

@@ -86,3 +86,25 @@ def test_errors(pair):
         np.partition(d, 30)
     with pytest.raises(OutOfBoundsError, match="axis 7"):
         np.unique(d, axis=7)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize(
+    "sorter", [[1, 2, 0], [1, 2, 3], [-1, 2, 0], [2**31 - 1, 2, 0], [1, 2], [[1, 2, 0]], [1.0, 2, 0]], ids=str
+)
+@pytest.mark.parametrize("dtype", [None, np.uint8, np.int32, np.uint64])
+def test_sorters_name_elements(device, sorter, dtype):
+    """Numbers that name none are errors as NumPy's are, for all of the sorter."""
+    host, places = np.array([3.0, 1, 2]), np.array(sorter)
+    places = places if dtype is None else places.astype(np.int64).astype(dtype)
+    values = np.array([0.5, 1, 1.5, 2, 2.5, 3, 3.5])
+    try:
+        expected = np.searchsorted(host, values, sorter=places)
+    except (TypeError, ValueError) as error:
+        for function in (np.searchsorted, lambda x, v, sorter: x.searchsorted(v, sorter=sorter)):
+            for given in (places, cuda.to_device(places)):
+                with pytest.raises(TypeError if isinstance(error, TypeError) else ValueError):
+                    function(cuda.to_device(host), values, sorter=given)
+    else:
+        found = np.searchsorted(cuda.to_device(host), values, sorter=places)
+        np.testing.assert_array_equal(found.copy_to_host(), expected)

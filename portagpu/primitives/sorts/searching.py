@@ -11,7 +11,7 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.dispatch.repeated import repeated
-from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError, ShapeTypeError
 from portagpu.primitives.gathers.gather import gathered
 from portagpu.primitives.sorts.ordering import order_of, ordered
 from portagpu.primitives.sorts.rows import as_bits, contiguous
@@ -66,7 +66,9 @@ def searchsorted(
 ) -> DeviceNDArray:
     """Where, int64, values would stand in a sorted array: before (``left``) or behind (``right``) what equals them.
 
-    ``sorter``: places that sort ``x1``. Raises `ShapeError` for other than a sorted array of one axis, `DTypeError`
+    ``sorter``: places that sort ``x1``, which are not checked.
+
+    Raises `ShapeError` for other than a sorted array of one axis, `DTypeError`
     for values of another dtype, `ArgumentTypeError` for another side.
     """
     if side not in ("left", "right"):
@@ -100,7 +102,8 @@ def _searched(
 
 def _checked_sorter(places: DeviceNDArray, x1: DeviceNDArray) -> DeviceNDArray:
     if places.shape != x1.shape:
-        raise ShapeError(f"sorter= has shape {places.shape}, the array {x1.shape}")
+        kind = ShapeError if places.ndim == 1 else ShapeTypeError
+        raise kind(f"sorter= has shape {places.shape}, the array {x1.shape}")
     if places.dtype.kind not in "iu":
         raise DTypeError(f"sorter= is an array of places, not of {places.dtype}", hint="it is what argsort gives")
     return places
