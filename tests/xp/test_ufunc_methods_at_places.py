@@ -70,7 +70,7 @@ def test_results_are_cast_to_the_dtype_of_the_array(device, target, values):
             try:
                 with np.errstate(all="ignore"):
                     kind = ufunc(host[:1], by[:1]).dtype
-                    if kind.kind == "f" and not is_float or ufunc is np.multiply:
+                    if (kind.kind == "f" and not is_float) or ufunc is np.multiply:
                         by = by % by.dtype.type(2) if values != "?" else by  # floats beyond integers are anything
                     ufunc.at(host, where, by)
             except TypeError:
@@ -174,6 +174,17 @@ def test_unique_along_an_axis(device):
     same(lambda x: np.unique(x, axis=0, **everything), signed)
     same(lambda x: np.unique(x, axis=0), TABLE[:1])
     same(lambda x: np.unique(x, axis=0), TABLE[:, 0])
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0,), (0, 0), (2, 0, 3), (0, 2, 2)], ids=str)
+def test_unique_parts_of_arrays_without_elements(device, shape):
+    everything = {"return_index": True, "return_inverse": True, "return_counts": True}
+    for dtype in (np.int64, np.bool_, np.float32, np.complex64):
+        for axis in range(-1, len(shape)):
+            same(lambda x, a=axis: np.unique(x, axis=a), np.zeros(shape, dtype))
+            same(lambda x, a=axis: np.unique(x, axis=a, **everything), np.zeros(shape, dtype))
+            same(lambda x, a=axis: np.unique(x, axis=a, return_counts=True), np.zeros(shape, dtype))
 
 
 @pytest.mark.parametrize("method", ["accumulate", "reduceat"])

@@ -137,9 +137,10 @@ def _unique_parts(x: DeviceNDArray, axis: int, index: bool, inverse: bool, count
     """
     at = normal_axis(axis, x.ndim)
     count = x.shape[at]
-    rows = moveaxis(x, at, 0).copy().reshape(count, -1) if x.size else x.reshape(count, 0)
     if not count:
-        raise ShapeError(f"an array of shape {x.shape} has no parts along axis {at}")
+        nothing = [filled((0,), 0, np.dtype(np.int64), x.context) for asked in (index, inverse, counts) if asked]
+        return (x.copy(), *nothing) if nothing else x.copy()
+    rows = moveaxis(x, at, 0).copy().reshape(count, -1) if x.size else x.reshape(count, 0)
     keys = apply(np.add, rows, rows.dtype.type(0)) if rows.dtype.kind in "fc" else rows  # -0.0 becomes 0.0
     order = whole_steps(count, 0, 1, np.dtype(np.int64), x.context)
     for n in range(keys.shape[1] - 1, -1, -1):
