@@ -206,6 +206,54 @@ def test_without_nan(device):
     same(lambda x: [np.nanargmax(x, axis=1), np.nanargmin(x, axis=1), np.nanmax(x, axis=1)], pairs)
 
 
+_PARTS = [-3.0, 0.0, 2.0, np.inf, np.nan]
+_PAIRS = np.array([complex(a, b) for a in _PARTS for b in _PARTS])
+
+
+@pytest.mark.one_device
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_medians_of_complex_numbers(device, dtype):
+    """In the order of real parts, then imaginary ones; NaN where a part is NaN, and of what NumPy divides to NaN."""
+    rng = np.random.default_rng(9)
+    numbers = {
+        "normal": rng.normal(size=(5, 4)) + 1j * rng.normal(size=(5, 4)),
+        "equal real parts": rng.integers(0, 2, (5, 4)) + 1j * rng.normal(size=(5, 4)),
+        "any": rng.choice(_PAIRS, (40, 4)),
+        "mostly finite": rng.choice(_PAIRS[[0, 1, 2, 5, 6, 7, 3, 15]], (40, 5)),
+        "none": np.zeros((0, 3)),
+    }
+    for name, host in numbers.items():
+        for axis in (None, 0, 1, (0, 1)):
+            same(lambda x, a=axis: np.median(x, axis=a, keepdims=True), host.astype(dtype), rtol=1e-6)
+            if name != "any":  # of an infinite one beside NaN NumPy takes other sums in small arrays
+                same(lambda x, a=axis: np.nanmedian(x, axis=a), host.astype(dtype), rtol=1e-6)
+    holes = np.where(rng.random((6, 5)) < 0.4, complex(1, np.nan), rng.normal(size=(6, 5)) * (1 + 2j)).astype(dtype)
+    holes[0] = np.nan
+    same(lambda x: [np.nanmedian(x, axis=1), np.nanmedian(x), np.nanmedian(x.T, axis=1)], holes, rtol=1e-6)
+    same(lambda x: np.pad(x, 1, mode="median"), numbers["normal"].astype(dtype), rtol=1e-6)
+    with pytest.raises(ArgumentTypeError, match="no quantiles"):
+        np.quantile(cuda.to_device(holes), 0.5)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.int64, np.float16, np.float32, np.float64])
+def test_edges_of_histograms_of_several_axes(device, dtype):
+    """Those that are given keep their dtype; others have that of all samples, or float64 where a range is given."""
+    x = np.array([0, 1, 2, 3, 1.5])
+    first = x.astype(dtype)
+    for other in (np.int32, np.float16, np.float32, np.float64):
+        pair = first, x.astype(other)
+        same(lambda a, b: np.histogram2d(a, b, 3), *pair, rtol=1e-3)
+        same(lambda a, b: np.histogram2d(a, b, 3, range=[[0, 2], [0, 3]]), *pair, rtol=1e-3)
+        same(lambda a, b: np.histogramdd((a, b), [2, [0, 1, 3]])[1], *pair, rtol=1e-3)
+        same(lambda a, b: np.histogram2d(a, b, [[0, 1, 3], [0.0, 2, 3]]), *pair)
+        for kind in (np.int32, np.float32, np.float64):
+            edges = np.array([0, 1, 3], kind)
+            same(lambda a, b, e: np.histogram2d(a, b, e), *pair, edges)
+            same(lambda a, b, e: np.histogram2d(a, b, [e, 3]), *pair, edges, rtol=1e-3)
+
+
 @pytest.mark.one_device
 def test_covariances(device):
     weights, counts = np.abs(B[0]) + 1, np.array([1, 3, 2, 1])

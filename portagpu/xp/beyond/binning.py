@@ -15,6 +15,7 @@ from portagpu.primitives.sorts.searching import searchsorted
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.numpy_dispatch import call, register
 from portagpu.xp.conversion import array_of, context_of_any
+from portagpu.xp.products import alike
 
 _RULES = ("auto", "doane", "fd", "rice", "scott", "sqrt", "sturges")
 
@@ -95,7 +96,7 @@ def _histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = 
         columns = [matrix._view((slice(None), n)) for n in np.arange(matrix.shape[1]).tolist()]
     else:
         context = context_of_any(*sample, weights) if not isinstance(sample, DeviceNDArray) else sample.context
-        columns = [array_of(x, context).ravel() for x in sample]
+        columns = [x.ravel() for x in alike(*(array_of(x, context) for x in sample))]
     count = len(columns)
     each = [bins] * count if hasattr(bins, "__index__") else list(bins)
     if len(each) != count:
@@ -105,7 +106,9 @@ def _histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = 
         raise ShapeError(f"ranges are given for {len(limits)} axes, and the sample has {count}")
     edges, places, extents = [], [], []
     for x, number, limit in zip(columns, each, limits, strict=True):
-        border = _edges(x, number, limit).astype(np.float64 if x.dtype.itemsize > 4 or x.dtype.kind != "f" else x.dtype)
+        border = _edges(x, number, limit)
+        if not np.ndim(number):
+            border = border.astype(x.dtype if limit is None and x.dtype.kind == "f" else np.float64, copy=False)
         kind = np.result_type(x.dtype, border.dtype)
         values = x.astype(kind, copy=False).copy()
         at = searchsorted(border.astype(kind, copy=False), values, side="right")
