@@ -81,14 +81,14 @@ def _quantile(
     if method not in _METHODS:
         raise ArgumentTypeError(f"method= is one of {', '.join(_METHODS)}, not {method!r}")
     x = array_of(a, getattr(weights, "context", None))
-    if x.dtype.kind == "c":
+    if x.dtype.kind == "c" and mix is None:
         raise ArgumentTypeError("complex numbers have no quantiles", hint="those of x.real and of x.imag")
     rows, shape = _rows(x, axis)
     given = np.asarray(q.copy_to_host() if isinstance(q, DeviceNDArray) else q)
     if given.dtype.kind not in "biuf":
         raise ArgumentTypeError(f"quantiles are numbers, not {q!r}")
-    if type(q) in (int, float) and x.dtype.kind == "f":
-        given = given.astype(x.dtype)  # Python's numbers take the elements' dtype
+    if type(q) in (int, float) and x.dtype.kind in "fc":
+        given = given.astype(np.finfo(x.dtype).dtype)  # Python's numbers take the elements' dtype
     if given.dtype.kind in "biu" and method == "linear":
         method = "lower"  # the first and the last element, in their dtype
     if x.dtype.kind == "b" and method not in _OF_ELEMENTS:
@@ -105,7 +105,7 @@ def _quantile(
         along, _ = _rows(weights_like(weights, x, axis), axis)
         found = weighted(rows, along, given.ravel(), without_nan=without_nan)
     else:
-        of_rows = _of_each if without_nan and x.dtype.kind == "f" else _of_all
+        of_rows = _of_each if without_nan and x.dtype.kind in "fc" else _of_all
         found = of_rows(rows, places.ravel(), method, kind, mix or _between)
     found = found.transpose((found.ndim - 1, *range(found.ndim - 1)))
     return into(found.reshape(*places.shape, *(shape if keepdims else found.shape[1:])), out)
@@ -130,7 +130,7 @@ def _kind(x: DeviceNDArray, quantiles: np.dtype[Any], method: str) -> np.dtype[A
     if method in _OF_ELEMENTS:
         return x.dtype
     kind = np.result_type(x.dtype, quantiles if quantiles.kind == "f" else np.float64)
-    return kind if kind.itemsize < 8 or x.context.capabilities.fp64 else np.dtype(np.float32)
+    return kind if np.finfo(kind).bits < 64 or x.context.capabilities.fp64 else np.dtype(np.float32)
 
 
 def _of_all(
@@ -152,7 +152,7 @@ def _of_all(
             share[(at < 0) | (low == last)] = 0
         above = indexing.take(ordered, high, axis=axis).astype(kind, copy=False)
         found = mix(below, above, array_of(share.astype(kind), rows.context))
-    if rows.dtype.kind == "f":
+    if rows.dtype.kind in "fc":
         end = ordered[..., -1:]
         found = chosen(apply(np.isnan, end), end, found)
     return found
@@ -177,7 +177,8 @@ def _of_each(
     if method == "averaged_inverted_cdf":
         share = chosen(apply(np.equal, at, floor), 0.5, 1.0)
         share = chosen(apply(np.logical_or, apply(np.less, at, 0), apply(np.equal, places[0], last)), 0.0, share)
-    return mix(below, above, share.astype(kind))
+    found = mix(below, above, share.astype(kind))
+    return found if kind.kind != "c" else chosen(apply(np.equal, count, 0), kind.type(math.nan), found)
 
 
 def _between(below: DeviceNDArray, above: DeviceNDArray, share: DeviceNDArray) -> DeviceNDArray:
@@ -189,10 +190,14 @@ def _between(below: DeviceNDArray, above: DeviceNDArray, share: DeviceNDArray) -
 
 
 def _mean(below: DeviceNDArray, above: DeviceNDArray, share: DeviceNDArray) -> DeviceNDArray:
-    """The mean of two, or the element itself, which infinities beside it do not change as they would a difference."""
+    """The mean of two, or of the element itself, which infinities beside it do not change as they would a difference.
+
+    Of one, too, it is a quotient, which of an infinite complex number is NaN, as NumPy's.
+    """
     kind = np.result_type(share.dtype, np.float32)  # NumPy adds halves in float32, too
-    half = apply(np.multiply, apply(np.add, below.astype(kind), above.astype(kind)), kind.type(0.5))
-    return chosen(apply(np.equal, share, 0), below.astype(kind), half).astype(share.dtype)
+    is_one = apply(np.equal, share, 0)
+    total = chosen(is_one, below.astype(kind), apply(np.add, below.astype(kind), above.astype(kind)))
+    return apply(np.divide, total, chosen(is_one, kind.type(1), kind.type(2))).astype(share.dtype)
 
 
 def _percentile(a: Any, q: Any, *args: Any, **options: Any) -> Any:
@@ -223,7 +228,7 @@ def _median(
 def _nan_of_none(x: DeviceNDArray, shape: tuple[int, ...]) -> DeviceNDArray:
     """NaN as the mean of no elements is."""
     kind = x.dtype if x.dtype.kind in "fc" else creation.default_float(x.context)
-    return filled(shape, math.nan, kind, x.context)
+    return filled(shape, kind.type(complex(math.nan, math.nan)) if kind.kind == "c" else math.nan, kind, x.context)
 
 
 def _without_nan(function: Callable[..., Any]) -> Callable[..., Any]:
