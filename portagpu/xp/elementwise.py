@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import DTypeError
-from portagpu.expressions.apply import apply, apply_into, as_operands
+from portagpu.expressions.apply import apply, apply_all, apply_into, as_operands
 from portagpu.expressions.powers import power
 from portagpu.expressions.writing import part, promoted
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.layout import checked_dtype
 from portagpu.xp.conversion import array_of, context_of_any
 
 _NAMES = {  # of the standard, and NumPy's
@@ -68,18 +69,24 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> DeviceNDArray:
     return bounded(x, min, max)
 
 
-def bounded(x: Any, low: Any, high: Any, *, strict: bool = False) -> DeviceNDArray:
+def bounded(
+    x: Any, low: Any, high: Any, *, strict: bool = False, dtype: Any = None, casting: Any = "same_kind"
+) -> DeviceNDArray:
     """See `clip`. ``strict``: as `numpy.clip`, which refuses Python integers, with `NumberRangeError`.
 
     It refuses those that the results' dtype cannot hold, but for those that bound no number of the array's dtype.
+    Complex numbers it has in the order of their real parts, then of the imaginary ones. ``dtype``: in which bounds are
+    compared, and results are.
     """
     array = array_of(x, context_of_any(low, high))
-    if array.dtype.kind == "c":
+    if array.dtype.kind == "c" and not strict:
         raise DTypeError("complex numbers have no order", hint="clip x.real and x.imag")
     if strict and array.dtype.kind in "iu":
         limits = np.iinfo(array.dtype)
         low = None if type(low) is int and low <= limits.min else low
         high = None if type(high) is int and high >= limits.max else high
+    if dtype is not None or casting != "same_kind":
+        return _bounded_as(array, low, high, dtype, casting)
     found = array
     if low is not None and high is not None:  # two steps would promote twice
         found = array.astype(promoted(as_operands((array, low, high))[1], (array, low, high)), copy=False)
@@ -88,6 +95,22 @@ def bounded(x: Any, low: Any, high: Any, *, strict: bool = False) -> DeviceNDArr
     if high is not None:
         found = apply(np.minimum, found, high if strict else _bound(high, found.dtype))
     return array.copy("K") if low is None and high is None else found
+
+
+def _bounded_as(array: DeviceNDArray, low: Any, high: Any, dtype: Any, casting: Any) -> DeviceNDArray:
+    """Between bounds in a dtype, to which ``casting`` allows all to be converted."""
+    if dtype is not None:
+        kind = checked_dtype(dtype)
+    else:
+        given = tuple(value for value in (array, low, high) if value is not None)
+        kind = promoted(as_operands(given)[1], given)
+    if low is None and high is None:
+        return apply_all(np.positive, array, dtype=kind, casting=casting)[0]
+    found = array
+    for ufunc, bound in ((np.maximum, low), (np.minimum, high)):
+        if bound is not None:
+            (found,) = apply_all(ufunc, found, bound, dtype=kind, casting=casting)
+    return found
 
 
 def _bound(value: Any, dtype: np.dtype[Any]) -> Any:

@@ -165,3 +165,64 @@ def test_complex_numbers_in_other_dtypes(device, name):
 def test_variances_in_dtypes_that_lose_a_part(device, function, of, wanted):
     with pytest.raises(DTypeError, match=f"numpy.{function.__name__} is not computed in {np.dtype(wanted)}"):
         function(cuda.to_device(np.ones(3, of)), dtype=wanted)
+
+
+_BOUNDS = ((1, 2), (None, 2), (1, None), (None, None), (1.5, 2.5), (1 + 1j, 2 - 1j), (np.int8(1), np.float32(3)))
+_PARTS = [-3.0, 0.0, 1.5, np.inf, np.nan]
+
+
+@pytest.mark.one_device
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", "i1 u1 i4 i8 e f d F D".split())
+def test_clip_in_a_dtype(device, dtype):
+    """``dtype=`` and ``casting=`` are those of NumPy's clip; complex numbers have the order of real parts first."""
+    if np.dtype(dtype).kind == "c":
+        host = np.array([complex(a, b) for a in _PARTS for b in _PARTS], dtype)
+    else:
+        host = np.array([0, 1, 2, 3, 100, 7]).astype(dtype)
+    for low, high in _BOUNDS:
+        for options in ({}, {"dtype": "f4"}, {"dtype": "f8", "casting": "safe"}, {"dtype": "i2"}, {"dtype": "F"}):
+            for casting in (None, "no", "unsafe"):
+                given = options if casting is None else {**options, "casting": casting}
+                kinds = np.result_type(host, *(x for x in (low, high) if x is not None)).kind
+                if casting == "unsafe" and kinds == "c" and np.dtype(given.get("dtype", "D")).kind != "c":
+                    continue  # complex numbers become no real ones here
+                try:
+                    wanted = np.clip(host, low, high, **given)
+                except TypeError:
+                    with pytest.raises(TypeError):
+                        np.clip(cuda.to_device(host), low, high, **given)
+                else:
+                    alike(cuda.to_device(host).clip(low, high, **given), wanted)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("casting", ["same_kind", "unsafe", "safe"])
+def test_clip_into_an_array(device, casting):
+    for dtype, other in ((a, b) for a in "ifd" for b in "?ifdF"):
+        host, out = np.arange(5).astype(dtype), np.zeros(5, other)
+        found = cuda.to_device(out)
+        try:
+            np.clip(host, 1, 3, out=out, casting=casting)
+        except TypeError:
+            with pytest.raises(TypeError):
+                np.clip(cuda.to_device(host), 1, 3, out=found, casting=casting)
+        else:
+            assert np.clip(cuda.to_device(host), 1, 3, out=found, casting=casting) is found
+        np.testing.assert_array_equal(found.copy_to_host(), out)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("x", [np.array(3), np.arange(3), np.zeros((0, 2)), np.array([True, False])], ids=str)
+def test_no_differences(device, x):
+    """Taken no times, they are the array, also of no axes, and beside axes that it has not."""
+    for options in ({}, {"axis": 5}, {"prepend": 1}):
+        same(lambda x, o=options: np.diff(x, n=0, **o), x)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("x", [np.array([True, False]), np.array(True), np.zeros(0, bool)], ids=str)
+def test_bools_as_places(device, x):
+    for shape in ((2, 2), (4,), 4):
+        same(lambda x, s=shape: np.unravel_index(x, s), x)
+    same(lambda x: np.ravel_multi_index((x, x), (2, 3)), x)

@@ -266,13 +266,22 @@ def _cast_number(number: Any, dtype: np.dtype[Any], casting: Any) -> Any:
 register("copyto", _copyto, _words("casting where"))
 
 
-def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **named: Any) -> Any:
-    return into(
-        elementwise.bounded(a, named.get("min", a_min), named.get("max", a_max), strict=True), out, broadcast=True
-    )
+def _clip(
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    out: Any = None,
+    *,
+    dtype: Any = None,
+    casting: Any = "same_kind",
+    **named: Any,
+) -> Any:
+    low, high = named.get("min", a_min), named.get("max", a_max)
+    found = elementwise.bounded(a, low, high, strict=True, dtype=dtype, casting=casting)
+    return into(found, out, casting, broadcast=True)
 
 
-register("clip", _clip, _words("a_min a_max min max out"))
+register("clip", _clip, _words("a_min a_max min max out dtype casting"))
 
 
 def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:

@@ -157,9 +157,9 @@ class ArrayElements(ArrayBase):
         found: Self = numpy_dispatch.call("trace", self, offset, axis1, axis2, dtype=dtype, out=out)
         return found
 
-    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Self:
-        """The elements, those below ``min`` or above ``max`` replaced by these."""
-        found: Self = numpy_dispatch.call("clip", self, min, max, out=out)
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Self:
+        """The elements, those below ``min`` or above ``max`` replaced by these; ``options``: dtype=, casting=."""
+        found: Self = numpy_dispatch.call("clip", self, min, max, out=out, **options)
         return found
 
     def round(self, decimals: int = 0, out: Any = None) -> Self:
