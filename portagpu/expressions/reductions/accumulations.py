@@ -72,11 +72,11 @@ def differences(array: Any, axis: int = -1, n: int = 1, prepend: Any = None, app
         raise ShapeTypeError(f"differences are taken n times, not {n!r}")
     if n < 0:
         raise ShapeError(f"differences are taken n times, not {n}")
+    if n == 0:
+        return x
     if x.ndim == 0:
         raise ShapeError("an array without axes has no differences")
     number = axis_in(axis, x.ndim)
-    if n == 0:
-        return x
     if ends:
         before = [] if prepend is None else ends[:1]
         x = _longer([*before, x, *ends[len(before) :]], x, number)

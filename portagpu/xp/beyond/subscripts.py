@@ -47,7 +47,7 @@ def _checked(numbers: DeviceNDArray, extent: int, mode: str) -> DeviceNDArray:
 
 
 def _whole(x: DeviceNDArray) -> DeviceNDArray:
-    if x.dtype.kind not in "iu":
+    if x.dtype.kind not in "iub":
         raise ArgumentTypeError(f"subscripts are integers, not {x.dtype}", hint="convert them: i.astype(np.int64)")
     return x.astype(_INDEX, copy=False)
 
