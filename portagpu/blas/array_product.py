@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.blas.arguments import check_kind_of_out
 from portagpu.blas.matmul import matmul
 from portagpu.errors import ShapeError
+from portagpu.expressions.apply import check_fits
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import host_array
 from portagpu.runtime.arrays.creation import to_device
@@ -16,7 +18,7 @@ from portagpu.runtime.arrays.creation import to_device
 def array_product(a: Any, b: Any, out: Any = None) -> Any:
     """The product of operands that are promoted as NumPy does; of bytes also in the end, where it wraps around.
 
-    Raises what `portagpu.matmul` raises.
+    ``out``: of another dtype, it takes the product in the operands' dtype, cast. Raises what `portagpu.matmul` raises.
     """
     a, b = _beside_each_other(a, b)
     kind, other = getattr(a, "dtype", None), getattr(b, "dtype", None)
@@ -25,9 +27,13 @@ def array_product(a: Any, b: Any, out: Any = None) -> Any:
     if kind != other and kind.kind in "biufc" and other.kind in "biufc":
         kind = np.result_type(kind, other)
         a, b = (x.astype(kind, copy=False) for x in (a, b))
-    if kind.itemsize > 1 or kind.kind not in "iu" or (out is not None and out.dtype != kind):
+    if isinstance(out, DeviceNDArray) and out.dtype != kind and {out.dtype.kind, kind.kind} <= set("biufc"):
+        check_fits(kind, out.dtype)
+    elif kind.itemsize > 1 or kind.kind not in "iu":
         return matmul(a, b, out)
-    found = matmul(a, b).astype(kind)
+    if out is not None:
+        check_kind_of_out(out, isinstance(a, DeviceNDArray), "matmul")
+    found = matmul(a, b).astype(kind, copy=False)
     if out is None:
         return found
     _check_shape(out, found)

@@ -90,3 +90,30 @@ def test_of_no_elements(device, name):
                 expected = np.sum(np.zeros(shape), axis=axis, keepdims=keepdims)
                 assert found.shape == expected.shape
                 assert np.isnan(found.copy_to_host()).all()
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("dtype", "? b B i q e f d F D".split())
+def test_products_into_arrays_of_other_dtypes(device, dtype):
+    """The product in the operands' dtype, in which integers wrap around, is cast where casts are of the same kind."""
+    a = np.array([[100, 3], [2, 1]]).astype(dtype)
+    x = cuda.to_device(a)
+    for other in "? b B i q e f d F D".split():
+        expected, out = np.zeros((2, 2), other), cuda.to_device(np.zeros((2, 2), other))
+        try:
+            np.matmul(a, a, out=expected)
+        except TypeError:
+            with pytest.raises(TypeError):
+                np.matmul(x, x, out=out)
+        else:
+            assert np.matmul(x, x, out=out) is out
+        np.testing.assert_array_equal(out.copy_to_host(), expected)
+        with pytest.raises(ValueError, match="shape"):
+            np.matmul(x, x, out=cuda.to_device(np.zeros((1, 2, 2), dtype)))
+        with pytest.raises(TypeError):
+            np.matmul(x, x, out=expected)
+        same = cuda.to_device(a)
+        np.testing.assert_array_equal(np.matmul(same, same, out=same).copy_to_host(), a @ a)
+    swapped = cuda.to_device(a)
+    swapped @= cuda.to_device(np.array([[0, 1], [1, 0]], bool))
+    np.testing.assert_array_equal(swapped.copy_to_host(), a[:, ::-1])
