@@ -34,7 +34,9 @@ from portagpu.ir.program import Function, Program
 from portagpu.ir.walk import all_statements, expressions
 from portagpu.passes.barriers.flags import Behind, Converger
 
-_MOST_LOOPS = 4  # whose way in stays a branch: docs/driver-quirks.md has the times of a compiler that copies
+# loops whose way in stays a branch, in a user's kernel and in the package's own, whose results tests know: one compiler
+# copies what follows it, and joins such branches (docs/driver-quirks.md)
+_MOST_LOOPS, _MOST_OF_OWN = 1, 4
 
 
 def converge(program: Program, *, gates: bool = False) -> Program:
@@ -63,7 +65,8 @@ def _converged(program: Program, gates: bool) -> tuple[Program, list[Stmt]]:
     if not callees and not Marks(program.kernel.body, callees).barrier:
         return program, wrong
     wanted: set[tuple[str, Behind]] = set()  # functions that are called behind a flag
-    enters = gates and _loops_around_barriers(program, callees) > _MOST_LOOPS
+    most = _MOST_OF_OWN if program.library else _MOST_LOOPS
+    enters = gates and _loops_around_barriers(program, callees) > most
     kernel = Converger(program.kernel, callees, wanted, wrong, gates, enters=enters, is_kernel=True).run()
     functions: list[Function] = []
     for function in reversed(program.functions):  # callers first: they say which variants of callees they want

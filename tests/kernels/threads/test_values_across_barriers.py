@@ -163,6 +163,7 @@ MIXED = [  # few a kernel: where threads have gone their own ways once, the driv
     [("or", "argument", "next"), ("elif", "load", "warp"), ("break", "product", "next"), ("nested", "long", "next")],
     [("in_uniform_loop", "argument", "turns"), ("found_by_function", "load", "derived")],
     [("choice", "argument", "condition"), ("flag", "float_argument", "in_branch"), ("while_else", "block", "next")],
+    [("if", "int", "turns"), ("if", "python", "turns"), ("if", "long", "turns")],  # PoCL 5.0 joined their ways in
     [("and_else", "array", "in_uniform_branch"), ("while", "double", "next"), ("function", "sum", "next")],
 ]
 
