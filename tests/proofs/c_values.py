@@ -25,7 +25,9 @@ TYPES = {
     "long": (64, True),
     "ulong": (64, False),
 }
-_TOKEN = re.compile(r"\s*(?:(//[^\n]*)|(\d+(?:UL|L|u)?)|([A-Za-z_][\w:]*)|(<<=|>>=|<<|>>|&&|\|\||[-+*/%&|^<>=!]=|\S))")
+_TOKEN = re.compile(
+    r"\s*(?:(//[^\n]*)|(0x[\da-f]+(?:ul)?|\d+(?:UL|L|u)?)|([A-Za-z_][\w:]*)|(<<=|>>=|<<|>>|&&|\|\||[-+*/%&|^<>=!]=|\S))"
+)
 _LEVELS = (
     ("||",),
     ("&&",),
@@ -315,9 +317,9 @@ class Machine:
         return term != 0
 
     def _literal(self, word):
-        digits = word.rstrip("ULu")
-        suffix, number = word[len(digits) :], int(digits)
-        kind = {"UL": "ulong", "L": "long", "u": "uint", "": "int"}[suffix]
+        digits = word.rstrip("ULul")
+        suffix, number = word[len(digits) :].upper(), int(digits, 0)
+        kind = {"UL": "ulong", "L": "long", "U": "uint", "": "int"}[suffix]
         bits, signed = TYPES[kind]
         assert number < 1 << (bits - signed), f"the literal {word} does not fit its type"
         return CValue(kind, z3.BitVecVal(number, bits))

@@ -43,6 +43,12 @@ def real_product(one, other, is_complex: cuda.constexpr):
 
 
 @cuda.jit(device=True)
+def scaled(value, factor, is_complex: cuda.constexpr):
+    """A number times a real one, its parts apart, as LAPACK's zdscal has it: one that is 0 stays 0 beside NaN."""
+    return type(value)(complex(value.real * factor, value.imag * factor)) if is_complex else value * factor
+
+
+@cuda.jit(device=True)
 def conjugate(value, is_complex: cuda.constexpr):
     """The conjugate of a number."""
     return value.conjugate() if is_complex else value

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.factorisations.cells import conjugate, real_product
+from portagpu.blas.factorisations.cells import conjugate, real_product, scaled
 from portagpu.blas.factorisations.lu_kernels import divisor_of, pivot_size
 from portagpu.blas.factorisations.scaling import scale_of
 
@@ -114,7 +114,7 @@ def find_few_reflections(a, taus, m, n, usual: cuda.constexpr, real: cuda.conste
         for row in range(j + kind(1), m):
             value = a.memory[at + row * a.down] * number(scale)
             total += real_product(value, value, is_complex)
-        alpha = a.memory[own] * number(scale)
+        alpha = scaled(a.memory[own], scale, is_complex)
         tau = number(0)
         acts = total != 0  # so has NaN
         if is_complex:

@@ -10,6 +10,7 @@ as in LAPACK.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,7 +114,9 @@ def magnitude(value, is_complex: cuda.constexpr):
 def pivot_size(value, is_first, real: cuda.constexpr, is_complex: cuda.constexpr):
     """Size of a candidate for the pivot. A NaN in the first row stays the pivot, as in LAPACK; others never win."""
     size = magnitude(value, is_complex)
-    return size if size >= real(0) else real(np.inf) if is_first else real(-1)
+    if math.isnan(size):  # not `size >= 0`, of which NVIDIA's assembler made a maximum that loses the NaN
+        size = real(np.inf) if is_first else real(-1)
+    return size
 
 
 @cuda.jit(device=True)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.factorisations.cells import conjugate, put, sum_of_lanes, take
+from portagpu.blas.factorisations.cells import conjugate, put, scaled, sum_of_lanes, take
 from portagpu.blas.factorisations.scaling import Range, scale_of
 from portagpu.blas.gemm.kernels.epilogue import multiply_add
 
@@ -121,7 +121,7 @@ def reflect_columns(a, s, pitch, m, n, count, taus, before, plan: cuda.constexpr
         total = plan.real(0)
         for t in range(kind(along)):
             total += squares[t]
-        alpha = s[at + j] * plan.number(scale)
+        alpha = scaled(s[at + j], scale, plan.is_complex)
         tau = plan.number(0)
         if plan.is_complex:
             acts = total != 0 or alpha.imag != 0
