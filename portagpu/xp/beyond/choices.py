@@ -42,7 +42,7 @@ def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0
 
 
 def _in_c_order(x: DeviceNDArray, shape: tuple[int, ...]) -> DeviceNDArray:
-    """An array that broadcasts to a shape, as one that does not repeat elements, put off as it is."""
+    """An array that broadcasts to a shape, as one that does not repeat elements, deferred as it is."""
     return x if x.shape == shape and x.layout == "C" else broadcast(x, shape, x.dtype, x.context)
 
 

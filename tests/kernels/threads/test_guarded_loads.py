@@ -1,7 +1,7 @@
 """Loads behind branches and loops around barriers: where no thread takes them, nothing is read, however far away.
 
 Generated: each kind of load behind each kind of guard, around a barrier behind which the element is used. Not taken,
-the place lies gigabytes behind the array, and reading it ends the process.
+the place is gigabytes behind the array, and reading it ends the process.
 """
 
 from __future__ import annotations
