@@ -10,6 +10,9 @@ import z3
 from portagpu.backends.opencl.ptx.miscompiled import rewritten
 
 _TWO_MINIMA = "\tmin.s32 \t%r8, %r5, %r6;\n\tmin.s32 \t%r9, %r8, %r7;\n"
+_SIZE, _SQUARE, _COSINE = "\tabs.f32 \t%f9, %f1;\n", "\tmul.f32 \t%f9, %f1, %f1;\n", "\tcos.approx.f32 \t%f9, %f1;\n"
+_ZERO = "\tmov.u16 \t%rs9, 0;\n\tmov.u32 \t%r9, 0;\n"
+_NEGATIVE_ZERO = "\tmax.f32 \t%f9, %f8, 0f80000000;\n"
 
 
 @pytest.mark.parametrize(
@@ -18,6 +21,20 @@ _TWO_MINIMA = "\tmin.s32 \t%r8, %r5, %r6;\n\tmin.s32 \t%r9, %r8, %r7;\n"
         ("neg.s16 \t%rs2, %rs1", ""),
         ("sub.s16 \t%rs2, 0, %rs1", ""),
         ("abs.s16 \t%rs2, %rs1", ""),
+        ("abs.s32 \t%r2, %r1", ""),
+        ("abs.s64 \t%rd2, %rd1", ""),
+        ("sub.s16 \t%rs2, %rs3, %rs1", _ZERO),
+        ("sub.s32 \t%r2, %r3, %r1", _ZERO + _TWO_MINIMA),
+        ("setp.eq.s16 \t%p1, %rs1, %rs2", "\tmax.s16 \t%rs3, %rs1, %rs2;\n"),
+        ("setp.eq.s32 \t%p1, %r1, 7", "\tmin.u16 \t%rs3, %rs1, %rs2;\n"),
+        ("setp.ge.f32 \t%p1, %f1, 0f00000000", _SIZE),
+        ("setp.gt.f32 \t%p1, %f1, %f2", _SQUARE),
+        ("setp.lt.f32 \t%p1, %f1, 0f40000000", _COSINE),
+        ("setp.le.f32 \t%p1, 0f80000000, %f1", _SQUARE + _COSINE),
+        ("selp.f32 \t%f1, 0f80000000, 0f3F800000, %p1", ""),
+        ("selp.f32 \t%f1, 0f40000000, 0f80000000, %p1", ""),
+        ("mov.f32 \t%f1, 0f80000000", ""),
+        ("abs.f32 \t%f2, %f1", _NEGATIVE_ZERO),
         ("neg.s32 \t%r2, %r1", _TWO_MINIMA),
         ("sub.s32 \t%r2, 0, %r1", _TWO_MINIMA.replace("min", "max")),
         ("add.s64 \t%rd2, %rd1, 38654705664", ""),
@@ -29,15 +46,13 @@ def test_replacements_mean_the_same(line: str, beside: str) -> None:
     lines = text.removeprefix(beside)
     assert line not in lines
     assert beside in text
-    bits = 16 if "s16" in line else 32 if "s32" in line else 64
-    operand, result = z3.BitVecs("operand result", bits)
-    registers = {re.findall(r"%\w+", line)[1]: operand}
-    _run(line, before := dict(registers))
+    result = re.findall(r"%\w+", line)[0]
+    values = {name: _variable(name) for name in re.findall(r"%\w+", line)}
+    _run(line, before := dict(values))
     for statement in re.findall(r"[a-z][^;{}]*(?:\{[^}]*\}[^;{}]*)?;", lines.replace("{ .reg", ".reg")):
-        _run(statement.rstrip(";"), registers)
-    name = re.findall(r"%\w+", line)[0]
+        _run(statement.rstrip(";"), values)
     solver = z3.Solver()
-    solver.add(result == before[name], result != registers[name])
+    solver.add(before[result] != values[result])
     assert solver.check() == z3.unsat
 
 
@@ -49,7 +64,15 @@ def test_replacements_mean_the_same(line: str, beside: str) -> None:
         "\tadd.s64 \t%rd2, %rd1, 4294967297;\n",
         "\tadd.s64 \t%rd2, %rd1, 0;\n",
         "\tadd.s64 \t%rd2, %rd1, %rd3;\n",
-        "\tsub.s16 \t%rs2, %rs3, %rs1;\n",
+        "\tsub.s16 \t%rs2, %rs3, %rs1;\n",  # without a zero
+        "\tmov.u32 \t%r9, 0;\n\tmin.s32 \t%r8, %r5, %r6;\n\tsub.s32 \t%r2, %r3, %r1;\n",
+        "\tsetp.ge.f32 \t%p1, %f1, 0f00000000;\n",  # of any number
+        "\tabs.f32 \t%f2, %f1;\n\tsetp.geu.f32 \t%p1, %f2, 0f00000000;\n",
+        "\tabs.f64 \t%fd2, %fd1;\n\tsetp.ge.f64 \t%p1, %fd2, 0d0000000000000000;\n",
+        "\tmul.rn.f32 \t%f2, %f1, %f1;\n\tsetp.ge.f32 \t%p1, %f2, 0f00000000;\n",
+        "\tmul.f32 \t%f2, %f1, %f3;\n\tsetp.ge.f32 \t%p1, %f2, 0f00000000;\n",
+        "\tmax.s32 \t%r2, %r1, %r3;\n\tsetp.eq.s32 \t%p1, %r2, 7;\n",
+        "\tselp.f32 \t%f1, 0f00000000, 0f3F800000, %p1;\n",
         "\tneg.f32 \t%f2, %f1;\n",
         "// neg.s16 %rs2, %rs1;\n",
     ],
@@ -58,7 +81,20 @@ def test_other_lines_stay(line: str) -> None:
     assert rewritten(line) == line
 
 
-def _run(statement: str, registers: dict[str, z3.BitVecRef]) -> None:
+def _variable(name: str) -> z3.ExprRef:
+    """A register of PTX, by its name: numbers as their bits."""
+    if name.startswith("%p"):
+        return z3.Bool(name)
+    return z3.BitVec(name, 64 if name.startswith("%rd") else 16 if name.startswith("%rs") else 32)
+
+
+def _operand(text: str, bits: int, registers: dict[str, z3.ExprRef]) -> z3.ExprRef:
+    if text in registers:
+        return registers[text]
+    return z3.BitVecVal(int(text.replace("0f", "0x"), 16 if text.startswith("0") and len(text) > 1 else 10), bits)
+
+
+def _run(statement: str, registers: dict[str, z3.ExprRef]) -> None:
     """One instruction of PTX over bit vectors, by the PTX ISA's words."""
     opcode, rest = statement.strip().split(None, 1)
     if opcode == ".reg" or statement.strip().startswith("reg"):
@@ -73,23 +109,47 @@ def _run(statement: str, registers: dict[str, z3.BitVecRef]) -> None:
         registers[packed[1]] = z3.Concat(registers[packed[3]], registers[packed[2]])
         return
     target, *operands = (part.strip() for part in rest.split(","))
-    bits = int(re.search(r"\d+$", opcode)[0])  # type: ignore[index]
-    values = [registers[o] if o in registers else z3.BitVecVal(int(o), bits) for o in operands]
-    match opcode.split(".")[0], values:
-        case "neg", [a]:
-            value = -a
-        case "not", [a]:
-            value = ~a
-        case "abs", [a]:
-            value = z3.If(a < 0, -a, a)
-        case "add", [a, b]:
-            value = a + b
-        case "sub", [a, b]:
-            value = a - b
-        case "xor", [a, b]:
-            value = a ^ b
-        case "shr", [a, b]:
-            value = a >> b
-        case other:
-            raise AssertionError(other)
-    registers[target] = value
+    bits = int((re.search(r"\d+$", opcode) or ["32"])[0])
+    registers[target] = _value(opcode.split("."), [_operand(o, bits, registers) for o in operands])
+
+
+def _value(opcode: list[str], values: list[z3.ExprRef]) -> z3.ExprRef:
+    """What an instruction gives, of numbers their bits."""
+    match opcode, values:
+        case ["setp", operator, "f32"], [a, b]:
+            return _compared_numbers(operator, a, b)
+        case ["setp", operator, _], [a, b]:
+            return a == b if operator == "eq" else a != b
+        case ["selp", _], [a, b, condition]:
+            return z3.If(condition, a, b)
+        case ["abs", "f32"], [a]:
+            return a & 0x7FFFFFFF
+        case ["mov", _], [a]:
+            return a
+        case ["not", "pred"], [a]:
+            return z3.Not(a)
+        case ["neg", _], [a]:
+            return -a
+        case ["not", _], [a]:
+            return ~a
+        case ["abs", _], [a]:
+            return z3.If(a < 0, -a, a)
+        case ["add", _], [a, b]:
+            return a + b
+        case ["sub", _], [a, b]:
+            return a - b
+        case ["and", _], [a, b]:
+            return a & b
+        case ["xor", _], [a, b]:
+            return a ^ b
+        case ["shr", _], [a, b]:
+            return a >> b
+    raise AssertionError(opcode)
+
+
+def _compared_numbers(operator: str, a: z3.BitVecRef, b: z3.BitVecRef) -> z3.BoolRef:
+    """A comparison of float32 numbers by IEEE 754; operators that end in u hold of NaN."""
+    a, b = z3.fpBVToFP(a, z3.Float32()), z3.fpBVToFP(b, z3.Float32())
+    functions = {"lt": z3.fpLT, "le": z3.fpLEQ, "gt": z3.fpGT, "ge": z3.fpGEQ}
+    ordered = functions[operator[:2]](a, b)
+    return z3.Or(ordered, z3.fpIsNaN(a), z3.fpIsNaN(b)) if operator.endswith("u") else ordered

@@ -114,7 +114,7 @@ def magnitude(value, is_complex: cuda.constexpr):
 def pivot_size(value, is_first, real: cuda.constexpr, is_complex: cuda.constexpr):
     """Size of a candidate for the pivot. A NaN in the first row stays the pivot, as in LAPACK; others never win."""
     size = magnitude(value, is_complex)
-    if math.isnan(size):  # not `size >= 0`: one assembler loses the NaN of that (docs/driver-quirks.md)
+    if math.isnan(size):
         size = real(np.inf) if is_first else real(-1)
     return size
 

@@ -1,14 +1,23 @@
 """Instructions of PTX that CUDA's assembler compiles wrongly, replaced by others of the same meaning.
 
 The driver compiles OpenCL C to PTX, and PTX to machine code. The second step, ``ptxas`` of CUDA 13.0 (driver 580), is
-wrong in three cases, whatever wrote the PTX: NVRTC and nvcc meet them, too. ``ptxas`` 13.5 is right in all of them.
+wrong in these cases, whatever wrote the PTX: NVRTC and nvcc meet them, too.
 
 - A 16-bit negation or absolute value whose result is widened is computed in 32 bits: -(-32768) becomes 32768.
 - Of a minimum or maximum of three int32 values, one instruction since sm_90, the second operand loses its negation.
 - Sums of one product with different multiples of 2^32, shifted down by 32, are taken for equal: NVVM forms them of
   subscripts such as ``(int)i * 23 + 9``, so that a store to one field of a record lands in another.
+- The absolute value of an integer is taken for 0 or more, which that of the least one is not.
+- A float32 comparison whose outcome follows from the range of an operand holds for NaN, too: ``abs(x) >= 0``,
+  ``x * x > -1``, ``cos(x) < 2``, and the first turn of an unrolled search for the largest ``abs(x)``.
+- Of two float32 constants with -0.0 among them zero has the wrong sign (``-0.0 if c else 1.0``), and absolute values of
+  -0.0 do where it is taken for 0 or more: ``abs(max(x * x, -0.0))``.
+- sm_90: of two 16-bit values, ``max(a, b) == a`` asks an instruction for pairs of them, which tells of the wrong one.
 
-PTX ISA: "Integer Arithmetic Instructions" (``neg``, ``abs``, ``add``, ``sub``), "Logic and Shift Instructions".
+Comparisons are the denial of their opposites, which are right. ``ptxas`` 13.5 is right in the first four.
+
+PTX ISA: "Integer Arithmetic Instructions" (``neg``, ``abs``, ``add``, ``sub``), "Logic and Shift Instructions",
+"Comparison and Selection Instructions" (``setp``, ``selp``; comparisons that end in ``u`` hold for NaN).
 """
 
 from __future__ import annotations
@@ -17,8 +26,20 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-REVISION = "1"  # a part of the cache's keys: another number for another table
+REVISION = "2"  # a part of the cache's keys: another number for another table
 _TWO_EXTREMES = re.compile(r"\b(?:min|max)\.s32\b.*\b(?:min|max)\.s32\b", re.DOTALL)
+_KNOWN_RANGE = re.compile(
+    r"\b(?:abs|copysign|(?:sin|cos|tanh|ex2)\.approx)(?:\.ftz)?\.f32\b"
+    r"|\bmul(?:\.ftz)?\.f32\s+%\w+, (?P<factor>%\w+), (?P=factor);"
+)
+_CHOICE_OF_NEGATIVE_ZERO = re.compile(
+    r"^[ \t]*(?:@!?%\w+\s+)?(?:selp|mov)\.f32\s[^;]*\b0f80000000\b[^;]*;$", re.MULTILINE
+)
+_EXTREME_OF_16_BITS = re.compile(r"\b(?:min|max)\.[su]16\b")
+_NEGATIVE_ZERO = re.compile(r"\b0f80000000\b")
+_ZERO_AND_TWO_EXTREMES = re.compile(rf"\A(?=.*\bmov\.[sub]32\s+%\w+, 0;)(?=.*{_TWO_EXTREMES.pattern})", re.DOTALL)
+_ZERO_OF_16_BITS = re.compile(r"\bmov\.[sub]16\s+%\w+, 0;")
+_OPPOSITE = {"lt": "geu", "le": "gtu", "gt": "leu", "ge": "ltu", "eq": "ne"}
 _WORD = 1 << 32
 
 
@@ -32,10 +53,18 @@ class Rewrite:
 
 
 def _line(text: str) -> re.Pattern[str]:
-    """An instruction by its opcode and operands, with ``D`` for the result and ``A`` for the first operand."""
-    operands = {"D": r"(?P<d>%\w+)", "A": r"(?P<a>%\w+)", "K": r"(?P<k>-?\d+)", " ": r"\s+"}
+    """An instruction by its opcode and operands: ``D`` the result, ``A`` and ``B`` registers, ``K`` a number."""
+    operands = {"D": r"(?P<d>%\w+)", "A": r"(?P<a>%\w+)", "B": r"(?P<b>%\w+)", "K": r"(?P<k>-?\d+)", " ": r"\s+"}
     pattern = "".join(operands.get(letter, re.escape(letter)) for letter in text)
     return re.compile(rf"^(?P<indent>[ \t]*){pattern};$", re.MULTILINE)
+
+
+def _comparison(operators: str, types: str) -> re.Pattern[str]:
+    """A comparison by one of some operators, of operands of one of some types."""
+    return re.compile(
+        rf"^(?P<indent>[ \t]*)setp\.(?P<operator>{operators})\.(?P<type>{types})\s+(?P<d>%\w+), (?P<operands>[^;]+);$",
+        re.MULTILINE,
+    )
 
 
 def _high_word_sum(match: re.Match[str]) -> str:
@@ -50,18 +79,43 @@ def _high_word_sum(match: re.Match[str]) -> str:
     )
 
 
+def _opposite_denied(match: re.Match[str]) -> str:
+    """A comparison as the denial of its opposite, which of numbers holds for NaN, too."""
+    indent, result = match["indent"], match["d"]
+    opposite = f"{indent}setp.{_OPPOSITE[match['operator']]}.{match['type']} {result}, {match['operands']};"
+    return f"{opposite}\n{indent}not.pred {result}, {result};"
+
+
+def _bits(match: re.Match[str]) -> str:
+    """An instruction that moves float32 numbers, as one that moves their bits, of which nothing is assumed."""
+    return match[0].replace(".f32", ".b32").replace("0f", "0x")
+
+
 _NEGATION = r"\g<indent>not.b{0} \g<d>, \g<a>;\n\g<indent>add.s{0} \g<d>, \g<d>, 1;"
+_DIFFERENCE = (  # where the first operand is a zero that the assembler knows
+    r"\g<indent>{{ .reg .b{0} rest; not.b{0} rest, \g<b>; add.s{0} rest, rest, 1; add.s{0} \g<d>, \g<a>, rest; }}"
+)
 _ABSOLUTE = (
-    r"\g<indent>{ .reg .b16 sign; shr.s16 sign, \g<a>, 15; xor.b16 \g<d>, \g<a>, sign; "
-    r"sub.s16 \g<d>, \g<d>, sign; }"
+    r"\g<indent>{{ .reg .b{0} sign; shr.s{0} sign, \g<a>, {1}; xor.b{0} \g<d>, \g<a>, sign; "
+    r"sub.s{0} \g<d>, \g<d>, sign; }}"
 )
 REWRITES = (
     Rewrite(instruction=_line("neg.s16 D, A"), replacement=_NEGATION.format(16)),
     Rewrite(instruction=_line("sub.s16 D, 0, A"), replacement=_NEGATION.format(16)),
-    Rewrite(instruction=_line("abs.s16 D, A"), replacement=_ABSOLUTE),
+    *(Rewrite(instruction=_line(f"abs.s{n} D, A"), replacement=_ABSOLUTE.format(n, n - 1)) for n in (16, 32, 64)),
     Rewrite(instruction=_line("neg.s32 D, A"), replacement=_NEGATION.format(32), beside=_TWO_EXTREMES),
     Rewrite(instruction=_line("sub.s32 D, 0, A"), replacement=_NEGATION.format(32), beside=_TWO_EXTREMES),
     Rewrite(instruction=_line("add.s64 D, A, K"), replacement=_high_word_sum),
+    Rewrite(instruction=_line("sub.s16 D, A, B"), replacement=_DIFFERENCE.format(16), beside=_ZERO_OF_16_BITS),
+    Rewrite(instruction=_line("sub.s32 D, A, B"), replacement=_DIFFERENCE.format(32), beside=_ZERO_AND_TWO_EXTREMES),
+    Rewrite(instruction=_comparison("l[te]|g[te]", "f32"), replacement=_opposite_denied, beside=_KNOWN_RANGE),
+    Rewrite(instruction=_comparison("eq", "[sub](?:16|32)"), replacement=_opposite_denied, beside=_EXTREME_OF_16_BITS),
+    Rewrite(
+        instruction=_line("abs.f32 D, A"),
+        replacement=r"\g<indent>and.b32 \g<d>, \g<a>, 0x7FFFFFFF;",
+        beside=_NEGATIVE_ZERO,
+    ),
+    Rewrite(instruction=_CHOICE_OF_NEGATIVE_ZERO, replacement=_bits),
 )
 
 
