@@ -25,15 +25,16 @@ _NEGATIVE_ZERO = "\tmax.f32 \t%f9, %f8, 0f80000000;\n"
         ("abs.s64 \t%rd2, %rd1", ""),
         ("sub.s16 \t%rs2, %rs3, %rs1", _ZERO),
         ("sub.s32 \t%r2, %r3, %r1", _ZERO + _TWO_MINIMA),
-        ("setp.eq.s16 \t%p1, %rs1, %rs2", "\tmax.s16 \t%rs3, %rs1, %rs2;\n"),
-        ("setp.eq.s32 \t%p1, %r1, 7", "\tmin.u16 \t%rs3, %rs1, %rs2;\n"),
+        ("max.s16 \t%rs2, %rs1, %rs3", ""),
+        ("min.s16 \t%rs2, %rs1, -7", ""),
+        ("min.u16 \t%rs2, %rs1, %rs1", ""),
+        ("max.u16 \t%rs2, %rs1, -7", ""),
         ("setp.ge.f32 \t%p1, %f1, 0f00000000", _SIZE),
         ("setp.gt.f32 \t%p1, %f1, %f2", _SQUARE),
         ("setp.lt.f32 \t%p1, %f1, 0f40000000", _COSINE),
         ("setp.le.f32 \t%p1, 0f80000000, %f1", _SQUARE + _COSINE),
         ("selp.f32 \t%f1, 0f80000000, 0f3F800000, %p1", ""),
         ("selp.f32 \t%f1, 0f40000000, 0f80000000, %p1", ""),
-        ("mov.f32 \t%f1, 0f80000000", ""),
         ("abs.f32 \t%f2, %f1", _NEGATIVE_ZERO),
         ("neg.s32 \t%r2, %r1", _TWO_MINIMA),
         ("sub.s32 \t%r2, 0, %r1", _TWO_MINIMA.replace("min", "max")),
@@ -72,6 +73,7 @@ def test_replacements_mean_the_same(line: str, beside: str) -> None:
         "\tmul.rn.f32 \t%f2, %f1, %f1;\n\tsetp.ge.f32 \t%p1, %f2, 0f00000000;\n",
         "\tmul.f32 \t%f2, %f1, %f3;\n\tsetp.ge.f32 \t%p1, %f2, 0f00000000;\n",
         "\tmax.s32 \t%r2, %r1, %r3;\n\tsetp.eq.s32 \t%p1, %r2, 7;\n",
+        "\tmov.f32 \t%f1, 0f80000000;\n",
         "\tselp.f32 \t%f1, 0f00000000, 0f3F800000, %p1;\n",
         "\tneg.f32 \t%f2, %f1;\n",
         "// neg.s16 %rs2, %rs1;\n",
@@ -118,8 +120,15 @@ def _value(opcode: list[str], values: list[z3.ExprRef]) -> z3.ExprRef:
     match opcode, values:
         case ["setp", operator, "f32"], [a, b]:
             return _compared_numbers(operator, a, b)
-        case ["setp", operator, _], [a, b]:
-            return a == b if operator == "eq" else a != b
+        case ["min" | "max" as function, kind], [a, b]:
+            smaller = a < b if kind.startswith("s") else z3.ULT(a, b)
+            return z3.If(smaller, a, b) if function == "min" else z3.If(smaller, b, a)
+        case ["cvt", "s32", "s16"], [a]:
+            return z3.SignExt(16, a)
+        case ["cvt", "u32", "u16"], [a]:
+            return z3.ZeroExt(16, a)
+        case ["cvt", "u16", "u32"], [a]:
+            return z3.Extract(15, 0, a)
         case ["selp", _], [a, b, condition]:
             return z3.If(condition, a, b)
         case ["abs", "f32"], [a]:

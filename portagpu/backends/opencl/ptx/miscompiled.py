@@ -12,7 +12,8 @@ wrong in these cases, whatever wrote the PTX: NVRTC and nvcc meet them, too.
   ``x * x > -1``, ``cos(x) < 2``, and the first turn of an unrolled search for the largest ``abs(x)``.
 - Of two float32 constants with -0.0 among them zero has the wrong sign (``-0.0 if c else 1.0``), and absolute values of
   -0.0 do where it is taken for 0 or more: ``abs(max(x * x, -0.0))``.
-- sm_90: of two 16-bit values, ``max(a, b) == a`` asks an instruction for pairs of them, which tells of the wrong one.
+- sm_90: a minimum or maximum of 16-bit values is one of pairs of them. ``max(a, 7) == 7`` asks for the wrong half, and
+  of two that are made a pair one may read a register that has been written since.
 
 Comparisons are the denial of their opposites, which are right. ``ptxas`` 13.5 is right in the first four.
 
@@ -32,14 +33,18 @@ _KNOWN_RANGE = re.compile(
     r"\b(?:abs|copysign|(?:sin|cos|tanh|ex2)\.approx)(?:\.ftz)?\.f32\b"
     r"|\bmul(?:\.ftz)?\.f32\s+%\w+, (?P<factor>%\w+), (?P=factor);"
 )
-_CHOICE_OF_NEGATIVE_ZERO = re.compile(
-    r"^[ \t]*(?:@!?%\w+\s+)?(?:selp|mov)\.f32\s[^;]*\b0f80000000\b[^;]*;$", re.MULTILINE
+_COMPARISON = re.compile(
+    r"^(?P<indent>[ \t]*)setp\.(?P<operator>l[te]|g[te])\.f32\s+(?P<d>%\w+), (?P<operands>[^;]+);$", re.MULTILINE
 )
-_EXTREME_OF_16_BITS = re.compile(r"\b(?:min|max)\.[su]16\b")
+_EXTREME_OF_16_BITS = re.compile(
+    r"^(?P<indent>[ \t]*)(?P<function>min|max)\.(?P<kind>[su])16\s+(?P<d>%\w+), (?P<a>%\w+), (?P<b>%\w+|-?\d+);$",
+    re.MULTILINE,
+)
+_CHOICE_OF_NEGATIVE_ZERO = re.compile(r"^[ \t]*selp\.f32\s[^;]*\b0f80000000\b[^;]*;$", re.MULTILINE)
 _NEGATIVE_ZERO = re.compile(r"\b0f80000000\b")
 _ZERO_AND_TWO_EXTREMES = re.compile(rf"\A(?=.*\bmov\.[sub]32\s+%\w+, 0;)(?=.*{_TWO_EXTREMES.pattern})", re.DOTALL)
 _ZERO_OF_16_BITS = re.compile(r"\bmov\.[sub]16\s+%\w+, 0;")
-_OPPOSITE = {"lt": "geu", "le": "gtu", "gt": "leu", "ge": "ltu", "eq": "ne"}
+_OPPOSITE = {"lt": "geu", "le": "gtu", "gt": "leu", "ge": "ltu"}
 _WORD = 1 << 32
 
 
@@ -59,14 +64,6 @@ def _line(text: str) -> re.Pattern[str]:
     return re.compile(rf"^(?P<indent>[ \t]*){pattern};$", re.MULTILINE)
 
 
-def _comparison(operators: str, types: str) -> re.Pattern[str]:
-    """A comparison by one of some operators, of operands of one of some types."""
-    return re.compile(
-        rf"^(?P<indent>[ \t]*)setp\.(?P<operator>{operators})\.(?P<type>{types})\s+(?P<d>%\w+), (?P<operands>[^;]+);$",
-        re.MULTILINE,
-    )
-
-
 def _high_word_sum(match: re.Match[str]) -> str:
     """A sum with a constant, by its high word alone where the low one is zero."""
     constant = int(match["k"])
@@ -82,8 +79,21 @@ def _high_word_sum(match: re.Match[str]) -> str:
 def _opposite_denied(match: re.Match[str]) -> str:
     """A comparison as the denial of its opposite, which of numbers holds for NaN, too."""
     indent, result = match["indent"], match["d"]
-    opposite = f"{indent}setp.{_OPPOSITE[match['operator']]}.{match['type']} {result}, {match['operands']};"
+    opposite = f"{indent}setp.{_OPPOSITE[match['operator']]}.f32 {result}, {match['operands']};"
     return f"{opposite}\n{indent}not.pred {result}, {result};"
+
+
+def _in_32_bits(match: re.Match[str]) -> str:
+    """A minimum or maximum of 16-bit values, as one of 32-bit ones."""
+    kind, other = match["kind"], match["b"]
+    if other.startswith("%"):
+        second = f"cvt.{kind}32.{kind}16 second, {other}"
+    else:
+        second = f"mov.b32 second, {int(other) if kind == 's' else int(other) % (1 << 16)}"
+    return (
+        f"{match['indent']}{{ .reg .b32 first, second; cvt.{kind}32.{kind}16 first, {match['a']}; {second}; "
+        f"{match['function']}.{kind}32 first, first, second; cvt.u16.u32 {match['d']}, first; }}"
+    )
 
 
 def _bits(match: re.Match[str]) -> str:
@@ -100,6 +110,7 @@ _ABSOLUTE = (
     r"sub.s{0} \g<d>, \g<d>, sign; }}"
 )
 REWRITES = (
+    Rewrite(instruction=_EXTREME_OF_16_BITS, replacement=_in_32_bits),
     Rewrite(instruction=_line("neg.s16 D, A"), replacement=_NEGATION.format(16)),
     Rewrite(instruction=_line("sub.s16 D, 0, A"), replacement=_NEGATION.format(16)),
     *(Rewrite(instruction=_line(f"abs.s{n} D, A"), replacement=_ABSOLUTE.format(n, n - 1)) for n in (16, 32, 64)),
@@ -108,8 +119,7 @@ REWRITES = (
     Rewrite(instruction=_line("add.s64 D, A, K"), replacement=_high_word_sum),
     Rewrite(instruction=_line("sub.s16 D, A, B"), replacement=_DIFFERENCE.format(16), beside=_ZERO_OF_16_BITS),
     Rewrite(instruction=_line("sub.s32 D, A, B"), replacement=_DIFFERENCE.format(32), beside=_ZERO_AND_TWO_EXTREMES),
-    Rewrite(instruction=_comparison("l[te]|g[te]", "f32"), replacement=_opposite_denied, beside=_KNOWN_RANGE),
-    Rewrite(instruction=_comparison("eq", "[sub](?:16|32)"), replacement=_opposite_denied, beside=_EXTREME_OF_16_BITS),
+    Rewrite(instruction=_COMPARISON, replacement=_opposite_denied, beside=_KNOWN_RANGE),
     Rewrite(
         instruction=_line("abs.f32 D, A"),
         replacement=r"\g<indent>and.b32 \g<d>, \g<a>, 0x7FFFFFFF;",
