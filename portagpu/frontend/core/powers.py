@@ -8,7 +8,7 @@ from portagpu.dtypes import BOOL, FLOAT16
 from portagpu.frontend.core.convert import as_number, constant, convert, number_type
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, Value
-from portagpu.ir.nodes import Binary, BinaryOp, Constant, Expr, Operation, Var
+from portagpu.ir.nodes import Binary, BinaryOp, Compare, CompareOp, Constant, Expr, Operation, Select, Var
 from portagpu.ir.types import PYINT, Element, Vector
 
 _LONGEST = 32  # a product of n factors errs by n/2 units in the last place at most, `pow` of OpenCL by 16
@@ -26,9 +26,8 @@ def power(ctx: FunctionState, left: Value, right: Value, kind: Element) -> Expr:
             return _product(ctx, once(ctx, convert(ctx, left, kind)), exponent, kind)
         if exponent < 0 and not kind.dtype.is_inexact:
             kind = ctx.program.py_float
-        if exponent < 0 and kind.dtype.is_float and -exponent <= _longest(kind):
-            below = _product(ctx, once(ctx, convert(ctx, left, kind)), -exponent, kind)
-            return Binary(BinaryOp.DIV, constant(ctx, 1, kind), below, kind, span=ctx.span)
+        if exponent < 0 and kind.dtype.is_float and -exponent <= (1 if kind.dtype is FLOAT16 else _LONGEST):
+            return _reciprocal(ctx, once(ctx, convert(ctx, left, kind)), -exponent, kind)
     if kind.dtype is BOOL:
         kind = PYINT
     name = "pow" if kind.dtype.is_inexact else "ipow"
@@ -63,6 +62,22 @@ def _product(ctx: FunctionState, base: Expr, exponent: int, kind: Element) -> Ex
         return Binary(BinaryOp.MUL, _product(ctx, base, exponent - 1, kind), base, kind, span=ctx.span)
     half = once(ctx, _product(ctx, base, exponent // 2, kind))
     return Binary(BinaryOp.MUL, half, half, kind, span=ctx.span)
+
+
+def _reciprocal(ctx: FunctionState, base: Expr, exponent: int, kind: Element) -> Expr:
+    """One by a product; by its two halves in turn where it overflows, as it does before the reciprocal is zero."""
+
+    def quotient(above: Expr, factors: int) -> Expr:
+        return Binary(BinaryOp.DIV, above, _product(ctx, base, factors, kind), kind, span=ctx.span)
+
+    one = constant(ctx, 1, kind)
+    found = quotient(one, exponent)
+    if exponent == 1:
+        return found
+    found = once(ctx, found)
+    apart = quotient(quotient(one, exponent // 2), exponent - exponent // 2)
+    is_zero = Compare(CompareOp.EQ, found, constant(ctx, 0, kind), span=ctx.span)
+    return Select(is_zero, apart, found, kind, span=ctx.span)
 
 
 def _lanes(ctx: FunctionState, left: Value, right: Value, kind: Vector) -> Expr:

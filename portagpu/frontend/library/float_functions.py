@@ -51,6 +51,16 @@ def spacing(x: Any) -> Any:
 
 
 @LibraryFunction
+def ulp(x: Any) -> Any:
+    """`math.ulp`: an infinity's is infinite, the largest number's the step below it."""
+    size = abs(x)
+    if not math.isfinite(size):
+        return size
+    step = spacing(size)
+    return step if math.isfinite(step) else size - np.nextafter(size, 0.0)
+
+
+@LibraryFunction
 def half_nextafter(x: Any, y: Any) -> Any:
     """`numpy.nextafter` of float16, computed in float32, where sums of halves and their steps are exact."""
     a = np.float32(x)

@@ -25,6 +25,7 @@ from portagpu.frontend.library.float_functions import (
     modf,
     sinc,
     spacing,
+    ulp,
 )
 from portagpu.frontend.library.integer_functions import integer_fmod, integer_reciprocal
 from portagpu.frontend.library.operands import as_floats, as_integers, scalar
@@ -161,8 +162,7 @@ def _nextafter(ctx: FunctionState, site: Call) -> Value:
 @handles(math.ulp)
 def _ulp(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "math.ulp", "x")
-    (number,) = as_floats(ctx, value)
-    return call_library(ctx, spacing, site, Operation("fabs", (number,), number.type, span=ctx.span))
+    return call_library(ctx, ulp, site, *as_floats(ctx, value))
 
 
 _EXPONENTS = 1 << 16  # more than any float's exponent

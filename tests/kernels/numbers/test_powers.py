@@ -32,6 +32,25 @@ def test_constant_powers_of_floats(device: DeviceRecord, name: str) -> None:
     np.testing.assert_allclose(out, expected, rtol=40 * np.finfo(name).eps)
 
 
+@pytest.mark.parametrize("name", ("float16", "float32", "float64"))
+def test_negative_powers_at_the_ends(device: DeviceRecord, name: str) -> None:
+    """Numbers whose power overflows while its reciprocal is a number, and those at which it is zero or infinite."""
+    info = np.finfo(name)
+    ends = [float(info.max), float(info.tiny), float(info.smallest_subnormal)]
+    roots = [end ** (1 / n) * near for end in ends for n in (1, 2, 3, 6, 12) for near in (0.25, 0.99, 1.01, 1.5, 4)]
+    with np.errstate(all="ignore"):
+        x = np.array([0.0, np.inf, np.nan, *roots], name)
+        x = np.concatenate([x, -x])
+        out = np.zeros((len(_EXPONENTS), x.size), name)
+        constant_powers.forall(x.size)(x, out)
+        for n, row in zip(_EXPONENTS, out, strict=True):
+            expected = np.power(x.astype(np.longdouble), n).astype(name)
+            # below the normal numbers units do not shrink, and a product that has lost bits there loses them again
+            loose = 64 * info.smallest_subnormal if n > 0 else info.smallest_subnormal
+            np.testing.assert_allclose(row, expected, rtol=40 * info.eps, atol=loose, err_msg=str(n))
+            np.testing.assert_array_equal(np.signbit(row[row == 0]), np.signbit(expected[row == 0]))
+
+
 @cuda.jit
 def integer_powers(x, out):
     i = cuda.grid(1)
