@@ -27,7 +27,6 @@ CAPTURED_ARRAYS = "pg.arrays"
 
 # words of flags that guard the way to barriers: who is there, who takes a branch, whether any thread does
 LIVE, INSIDE, GATE = "live", "in", "gate"
-_GUARDS = tuple(f"{_OWN}{word}" for word in (LIVE, INSIDE, GATE))
 
 SHARED_MARK, LOCAL_MARK = ".shared", ".local"
 """What follows a user's name in those of its shared and local arrays."""
@@ -46,11 +45,6 @@ def is_own(name: str) -> bool:
 def word_of(name: str) -> str:
     """A name of the compiler's own without what marks it as such."""
     return name.removeprefix(_OWN)
-
-
-def is_guard(name: str) -> bool:
-    """Whether a variable is a flag that guards the way to barriers: `portagpu.passes.barriers.converge` makes them."""
-    return name.startswith(_GUARDS)
 
 
 def is_gate(name: str) -> bool:

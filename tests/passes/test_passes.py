@@ -243,6 +243,26 @@ def test_converge_gates_branches_where_the_driver_keeps_no_barrier_under_one():
     assert "\n    syncthreads()" in after("converge", program, gates)
 
 
+def test_converge_puts_a_barrier_before_each_loop_around_one_where_gates_stand():
+    @cuda.jit
+    def loops(x, n):
+        for _ in range(n):
+            cuda.syncthreads()
+        for _ in range(n):
+            x[0] += 1
+        if n > 3:
+            while n > 2:
+                cuda.syncthreads()
+                n -= 1
+
+    program = lowered(loops, FLOATS, PYINT)
+    gates = dataclasses.replace(PLAIN, conditional_barriers=False)
+    before = [line.strip() for line in after("converge", program, gates).splitlines()]
+    around = [before[n - 1] for n, line in enumerate(before) if line.startswith("while")]
+    assert around == ["syncthreads()"] * 2
+    assert after("converge", program).count("syncthreads()") == 2
+
+
 def test_converge_refuses_what_threads_that_left_would_steer():
     @cuda.jit
     def steered(x, n):

@@ -10,9 +10,7 @@ from portagpu.backends.c_family.numbers.overflow import may_pass_end
 from portagpu.backends.c_family.precedence import EQUALITY, LOWEST, POSTFIX, RELATION, TERNARY, UNARY
 from portagpu.backends.c_family.printer import Printer
 from portagpu.backends.c_family.printf import print_call
-from portagpu.device.capabilities import DeviceType
 from portagpu.dtypes import BOOL
-from portagpu.ir.names import is_guard
 from portagpu.ir.nodes import (
     Assign,
     Break,
@@ -86,7 +84,7 @@ class Emitter:
                     continue
                 self._declared.add(slot)
                 # set on some paths only: CUDA-Python's programs read it on others, and C compilers draw conclusions
-                self._line(f"{self._declared_type(*slot)} {self.printer.names(*slot)} = {self._zero(slot[1])};")
+                self._line(f"{self._type(slot[1])} {self.printer.names(*slot)} = {self._zero(slot[1])};")
 
     def _reads_itself(self, statement: Assign) -> bool:
         return any(
@@ -120,16 +118,6 @@ class Emitter:
         if isinstance(kind, Struct):
             return self.printer.language.empty_struct
         return f"({c_type(kind)})(0)" if isinstance(kind, Vector) or is_complex(kind) else "0"
-
-    def _declared_type(self, name: str, kind: Type) -> str:
-        """A variable's type; flags that guard the way to barriers are out of the optimiser's reach on some CPUs.
-
-        Compilers that keep no barrier under a branch end there otherwise ("region_entry_barrier" in one of them): the
-        optimiser follows a flag from one guard to the next and leaves barriers that can be reached in several ways.
-        """
-        caps = self.printer.helpers.caps
-        hidden = caps.device_type is DeviceType.CPU and not caps.conditional_barriers
-        return f"{'volatile ' if hidden and is_guard(name) else ''}{self._type(kind)}"
 
     def _statement(self, statement: Stmt) -> None:
         text = self.printer.text
@@ -170,7 +158,7 @@ class Emitter:
         value = self.printer.text(statement.value, LOWEST)
         if slot not in self._declared:
             self._declared.add(slot)
-            self._line(f"{self._declared_type(*slot)} {name} = {value};", statement.span)
+            self._line(f"{self._type(slot[1])} {name} = {value};", statement.span)
         else:
             self.printer.used.add(target.name)  # a parameter that is only written is still declared
             self._line(f"{name} = {value};", statement.span)

@@ -76,8 +76,8 @@ def may_be_empty(loop: For | While) -> bool:
             return True
 
 
-def entered(loop: For | While, turn: Var, gate: Var | None) -> list[Stmt]:
-    """A loop whose first turn always comes; its body asks ``turn``. ``gate``: as of `gated`."""
+def entered(loop: For | While, turn: Var, gate: Var | None) -> tuple[list[Stmt], While]:
+    """A loop whose first turn always comes, behind what sets it up; its body asks ``turn``. ``gate``: as of `gated`."""
     span = loop.span
     first: list[Stmt] = []
     following: list[Stmt] = []
@@ -95,7 +95,8 @@ def entered(loop: For | While, turn: Var, gate: Var | None) -> list[Stmt]:
     asked = Assign(turn, goes_on, span=span)
     again = If(turn, (*following, asked), (), span=span)
     leave = If(Not(turn, span=span), (Break(span=span),), (), span=span)
-    return [*first, asked, While(Constant(True, BOOLEAN, span=span), (*loop.body, again, leave), span=span)]
+    endless = While(Constant(True, BOOLEAN, span=span), (*loop.body, again, leave), span=span)
+    return [*first, asked], endless
 
 
 def _flagged(loop: For | While, fresh: Fresh) -> list[Stmt]:
