@@ -243,7 +243,7 @@ def test_converge_gates_branches_where_the_driver_keeps_no_barrier_under_one():
     assert "\n    syncthreads()" in after("converge", program, gates)
 
 
-def test_converge_puts_a_barrier_before_each_loop_around_one_where_gates_stand():
+def test_converge_puts_a_barrier_before_loops_behind_gates():
     @cuda.jit
     def loops(x, n):
         for _ in range(n):

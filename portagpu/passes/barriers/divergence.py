@@ -13,7 +13,8 @@ So such a statement is put under a branch whose condition reads bits of the thre
 under a divergent branch is uniform. Later optimisation removes the branch: the index is the counter of the loop over
 threads. Each condition reads other bits, or compilers would join branches.
 
-Only statements that contain no barrier are marked, and only where a variable that they set is used outside of them.
+Only statements that contain no barrier are marked, and only where a variable that they set is used outside of them. A
+call of a function that threads may leave apart is one: where it is inlined, its returns are jumps out of branches.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from portagpu.ir.nodes import (
     Instruction,
     Load,
     Logical,
+    Return,
     Select,
     Stmt,
     Store,
@@ -57,11 +59,13 @@ def mark_divergence(program: Program) -> Program:
         return program
     parameters = {f.name: tuple(p.name for p in f.parameters) for f in program.functions}
     numbers = count(0, 2)  # of marks, even ones: those of `branch_values` are odd
+    left = frozenset(f.name for f in program.functions if _is_left_early(f))
     divergent: dict[str, set[str]] = {name: set() for name in parameters}  # parameters, by function
 
     def marked(function: Function, *, is_kernel: bool = False) -> Function:
         names = None if is_kernel else frozenset(divergent[function.name])
-        marker = _BranchMarker(function, callees, Uniformity(function, arguments=is_kernel, divergent=names), numbers)
+        uniform = Uniformity(function, arguments=is_kernel, divergent=names)
+        marker = _BranchMarker(function, callees, left, uniform, numbers)
         for call in _calls(function.body):
             for name, value in zip(parameters[call.function], call.args, strict=True):
                 if not marker.uniform.is_uniform(value):
@@ -77,9 +81,15 @@ class _BranchMarker:
     """The statements of one function."""
 
     def __init__(
-        self, function: Function, callees: frozenset[str], uniform: Uniformity, numbers: Iterator[int]
+        self,
+        function: Function,
+        callees: frozenset[str],
+        left: frozenset[str],
+        uniform: Uniformity,
+        numbers: Iterator[int],
     ) -> None:
         self.uniform = uniform
+        self._left = left
         self._numbers = numbers
         self._marks = Marks(function.body, callees)
         self._mentions = mentions((function.body,))
@@ -133,6 +143,8 @@ class _BranchMarker:
 
     def _diverges(self, statement: Stmt) -> bool:
         """Whether threads go apart in a statement."""
+        if any(call.function in self._left for call in _called_by(statement)):
+            return True
         match statement:
             case Assign():
                 return _may_branch(statement.value) and not self.uniform.is_uniform(statement.value)
@@ -150,8 +162,15 @@ class _BranchMarker:
             return True
         if any(_sets_elements(inner) for inner in all_statements((statement,))):
             return True
+        if any(call.function in self._left for call in _calls((statement,))):
+            return True
         within = mentions(((statement,),))
         return any(self._mentions.get(slot, 0) > within.get(slot, 0) for slot in assigned((statement,)))
+
+
+def _is_left_early(function: Function) -> bool:
+    """Whether a function has a return in a branch or a loop, which some of its threads may take."""
+    return any(isinstance(s, Return) and s not in function.body for s in all_statements(function.body))
 
 
 def _may_branch(value: Expr) -> bool:
@@ -178,5 +197,10 @@ def _sets_elements(statement: Stmt) -> bool:
 
 def _calls(body: tuple[Stmt, ...]) -> Iterable[CallFunction]:
     for statement in all_statements(body):
-        for top in expressions(statement):
-            yield from (e for e in all_expressions(top) if isinstance(e, CallFunction))
+        yield from _called_by(statement)
+
+
+def _called_by(statement: Stmt) -> Iterable[CallFunction]:
+    """The calls in a statement's own expressions, not in its blocks."""
+    for top in expressions(statement):
+        yield from (e for e in all_expressions(top) if isinstance(e, CallFunction))

@@ -349,16 +349,16 @@ class Converger:
             self.refused.append(statement)
         statement = replace(statement, body=tuple(body))
         gate = guard.gate
-        before: list[Stmt] = []
         if turn is not None:
             before, statement = entered(statement, turn, gate)
-        elif gate is not None:
+        elif gate is None:
+            return [statement], left
+        else:
             held, statement = gated(statement, gate, self._fresh)
             before = [If(gate, tuple(held), (), span=statement.span)] if held else []
-        if self.gates:  # compilers do not join what stands before a barrier with the ways into a loop
-            wait = Operation("syncthreads", (), VOID, effect=True, span=statement.span)
-            before.append(Evaluate(wait, span=statement.span))
-        return [*before, statement], left
+        # compilers do not join what stands before a barrier with the ways into a loop
+        wait = Operation("syncthreads", (), VOID, effect=True, span=statement.span)
+        return [*before, Evaluate(wait, span=statement.span), statement], left
 
     def _turn(self, loop: For | While, guard: Guard) -> tuple[list[Stmt], Level, Var | None]:
         """A loop's body, and what it asks if the first turn always comes."""

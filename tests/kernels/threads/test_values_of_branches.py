@@ -277,6 +277,40 @@ def test_random_floats_and_functions(device, first, end):
         check(_DrawnFloats(seed).text(), end, functions(seed))
 
 
+LEFT_APART = """
+@cuda.jit(device=True)
+def whole0(t, n, s, x, o, i, p, q):
+    for j in range(n):
+        o[i] += x[(i + 1) % 64] if s > 3 else t
+    for j in range(n):
+        if s == 17:
+            o[i] += 85
+        elif t > 1:
+            return np.int64(3)
+        for k in range(n):
+            if t > 2:
+                return np.int64(7)
+    o[i] += 64
+    return np.int64(7)
+"""
+CALLS = {
+    "loop": "for j in range(n):\n    v0 = whole0(t, n, s, x, o, i, p, q)",
+    "sum": "for j in range(n):\n    v0 += whole0(t, n, s, x, o, i, p, q) * n",
+    "effect": "for j in range(n):\n    whole0(t, n, s, x, o, i, p, q)",
+    "condition": "for j in range(n):\n    if whole0(t, n, s, x, o, i, p, q) == 3:\n        v0 = 5",
+    "while": "v1 = 0\nwhile v1 < n:\n    v0 = whole0(t, n, s, x, o, i, p, q)\n    v1 += 1",
+    "branch": "for j in range(n):\n    if n > 2:\n        v0 = whole0(t, n, s, x, o, i, p, q)",
+    "two": "for j in range(n):\n    v0 = whole0(t, n, s, x, o, i, p, q) + whole0(t, n, s, x, o, i, p, q)",
+}
+
+
+@pytest.mark.parametrize("end", ENDS, ids=("alone", "barrier"))
+@pytest.mark.parametrize("call", CALLS)
+def test_functions_that_threads_leave_apart(device, call, end):
+    """Functions with returns in loops, called in a loop: inlined, the returns are jumps out of branches."""
+    check(CALLS[call] + "\n", end, LEFT_APART)
+
+
 # reads of a thread's own array at places outside it, which no thread comes to
 PLACES = {
     "branch": "if y[p[i]] > far[2]:\n    own[places[2]] += y[p[i]]",
