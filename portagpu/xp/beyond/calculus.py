@@ -16,6 +16,7 @@ from portagpu.primitives.sorts.searching import searchsorted
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.layout import strides_as
 from portagpu.runtime.arrays.numpy_dispatch import call, register
+from portagpu.ufuncs.operands import operand
 from portagpu.xp import creation, indexing, manipulation
 from portagpu.xp.conversion import along, array_of, arrays_of, context_of_any
 
@@ -82,14 +83,7 @@ def _derivative(f: DeviceNDArray, at: int, step: Any, edge_order: int) -> Device
     count = f.shape[at]
     if count < edge_order + 1:
         raise ShapeError(f"gradients of order {edge_order} at the ends need {edge_order + 1} elements, not {count}")
-    if np.ndim(step) == 0:
-        distance: Any = step if type(step) in (int, float) else float(step)
-        gaps = None
-    else:
-        places = array_of(step, f.context)
-        if places.shape != (count,):
-            raise ShapeError(f"{places.size} places are not those of {count} elements along axis {at}")
-        gaps = _along(accumulations.differences(places), at, f.ndim).astype(f.dtype, copy=False)
+    distance, gaps = _distances(step, f, at)
 
     def part(key: slice) -> DeviceNDArray:
         return f._view(along(at, key))
@@ -110,12 +104,38 @@ def _derivative(f: DeviceNDArray, at: int, step: Any, edge_order: int) -> Device
         place(out._view(along(at, slice(1, -1))), inner)
     for first in (True, False):
         target = out._view(along(at, slice(None, 1) if first else slice(-1, None)))
-        place(target, _end(part, gaps, 1.0 if gaps is not None else distance, at, edge_order, first=first))
+        place(target, _end(part, gaps, distance, at, edge_order, first=first))
     return out
 
 
+def _distances(step: Any, f: DeviceNDArray, at: int) -> tuple[Any, DeviceNDArray | None]:
+    """The distance between all elements along an axis, or, where places differ in it, an array of each.
+
+    In NumPy's dtypes: float64 of integers, that of other places, none of Python's numbers. The host waits for whether
+    places are evenly spaced: derivatives do not depend on the element itself then, which may be infinite.
+    """
+    real, given = creation.default_float(f.context), operand(step)
+    if np.iscomplexobj(given) and f.dtype.kind != "c":
+        raise DTypeError(f"complex distances are not those of {f.dtype}", hint="f.astype(complex)")
+    if not hasattr(given, "dtype"):  # Python's numbers
+        return given, None
+    if np.ndim(given):
+        _check_subtracts(given)
+    if given.dtype.kind in "biu" or given.dtype == np.float64:
+        given = given.astype(real, copy=False)
+    if not np.ndim(given):
+        return given, None
+    places = array_of(given, f.context)
+    if places.shape != f.shape[at : at + 1]:
+        raise ShapeError(f"places of shape {places.shape} are not those of {f.shape[at]} elements along axis {at}")
+    gaps = accumulations.differences(places)
+    if functions.reduce(np.logical_and, apply(np.equal, gaps, gaps[:1]), None).item():
+        return _along(gaps[:1], at, f.ndim), None
+    return None, _along(gaps, at, f.ndim)
+
+
 def _end(
-    part: Any, gaps: DeviceNDArray | None, distance: float, at: int, edge_order: int, *, first: bool
+    part: Any, gaps: DeviceNDArray | None, distance: Any, at: int, edge_order: int, *, first: bool
 ) -> DeviceNDArray:
     """The derivative at one end."""
     near, next_, far = (
