@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import nullcontext
 
 import numpy as np
@@ -282,3 +283,18 @@ def test_histograms(device):
         np.histogram(cuda.to_device(ROW), "stone")
     with pytest.raises(ArgumentTypeError, match="method"):
         np.quantile(cuda.to_device(ROW), 0.5, method="middle")
+
+
+@pytest.mark.one_device
+def test_imaginary_parts_of_real_arrays_are_not_written(device):
+    for kind, shape in itertools.product("?bHiLefd", ((), (0,), (3,), (2, 3))):
+        host = np.ones(shape, kind)
+        for x in (cuda.to_device(host), cuda.to_device(host) + cuda.to_device(host)):
+            for found in (np.imag(x), x.imag):
+                assert found.readonly
+                alike(found, x.copy_to_host().imag)
+                with pytest.raises(ArgumentTypeError, match="read-only"):
+                    found[...] = 1
+    z = cuda.to_device(np.zeros(3, complex))
+    z.imag[...] = 2
+    np.testing.assert_array_equal(z.copy_to_host(), np.full(3, 2j))
