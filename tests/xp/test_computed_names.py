@@ -298,3 +298,19 @@ def test_imaginary_parts_of_real_arrays_are_not_written(device):
     z = cuda.to_device(np.zeros(3, complex))
     z.imag[...] = 2
     np.testing.assert_array_equal(z.copy_to_host(), np.full(3, 2j))
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("period", [None, 30.0])
+def test_interpolation_of_complex_heights_part_by_part(device, period):
+    parts = (0.5, -2.0, np.inf, -np.inf, np.nan)
+    heights = np.array([complex(a, b) for a, b in itertools.product(parts, repeat=2)] * 2)
+    heights = np.random.default_rng(2).permutation(heights)
+    places = np.arange(heights.size) * 0.5
+    x = np.concatenate([places, places + 0.125, [-1.0, 99.0, np.nan]])
+    for left, right in ((None, None), (complex(np.inf, 1), complex(2, np.nan))):
+        with np.errstate(all="ignore"):
+            wanted = np.interp(x, places, heights, left, right, period)
+        found = np.interp(*map(cuda.to_device, (x, places, heights)), left, right, period).copy_to_host()
+        for one, two in ((found.real, wanted.real), (found.imag, wanted.imag)):
+            np.testing.assert_allclose(one, two, rtol=1e-13)

@@ -213,12 +213,7 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
     at = apply(np.minimum, apply(np.maximum, at, 0), max(last - 1, 0))
     beside = Subscripts(at, known=True), Subscripts(apply(np.minimum, apply(np.add, at, 1), last), known=True)
     (x0, x1), (y0, y1) = ([gather(n, 0, 1, s) for s in beside] for n in (places, heights))
-    slope = apply(np.divide, apply(np.subtract, y1, y0), apply(np.subtract, x1, x0))
-    found = apply(np.add, apply(np.multiply, slope, apply(np.subtract, flat, x0)), y0)
-    if heights.dtype.kind != "c":  # beside an infinity from the other point, or what both have
-        again = apply(np.add, apply(np.multiply, slope, apply(np.subtract, flat, x1)), y1)
-        again = chosen(apply(np.logical_and, apply(np.isnan, again), apply(np.equal, y0, y1)), y0, again)
-        found = chosen(apply(np.isnan, found), again, found)
+    found = _between(flat, x0, x1, y0, y1)
     found = chosen(apply(np.equal, flat, x0), y0, found)
     first, end = heights[:1], heights[-1:]
     found = chosen(apply(np.less, flat, places[:1]), first if left is None else left, found)
@@ -226,6 +221,20 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
     found = chosen(apply(np.greater, flat, places[-1:]), end if right is None else right, found)
     found = chosen(apply(np.isnan, flat), flat, found)
     return found.astype(heights.dtype, copy=False).reshape(values.shape)
+
+
+def _between(x: DeviceNDArray, x0: Any, x1: Any, y0: DeviceNDArray, y1: DeviceNDArray) -> DeviceNDArray:
+    """Lines through pairs of points; of complex heights both parts apart, as an infinite one is nothing to the other."""
+    if y0.dtype.kind == "c":
+        both = device_array(x.shape, y0.dtype, context=x.context)
+        both.real[...], both.imag[...] = (_between(x, x0, x1, *ys) for ys in ((y0.real, y1.real), (y0.imag, y1.imag)))
+        return both
+    slope = apply(np.divide, apply(np.subtract, y1, y0), apply(np.subtract, x1, x0))
+    found = apply(np.add, apply(np.multiply, slope, apply(np.subtract, x, x0)), y0)
+    # beside an infinity from the other point, or what both have
+    again = apply(np.add, apply(np.multiply, slope, apply(np.subtract, x, x1)), y1)
+    again = chosen(apply(np.logical_and, apply(np.isnan, again), apply(np.equal, y0, y1)), y0, again)
+    return chosen(apply(np.isnan, found), again, found)
 
 
 register("ediff1d", _ediff1d, frozenset({"to_end", "to_begin"}))
