@@ -216,9 +216,9 @@ def test_subscripts_of_every_dtype_wrap_and_are_clipped(device, kind):
         wanted = np.take(host, where, mode=mode)
         changed = host.copy()
         np.put(changed, where, -1, mode=mode)
-        for given in (where, cuda.to_device(where)):
-            np.testing.assert_array_equal(np.take(x, given, mode=mode).copy_to_host(), wanted)
-            np.testing.assert_array_equal(x.take(given, mode=mode).copy_to_host(), wanted)
+        for places in (where, cuda.to_device(where)):
+            np.testing.assert_array_equal(np.take(x, places, mode=mode).copy_to_host(), wanted)
+            np.testing.assert_array_equal(x.take(places, mode=mode).copy_to_host(), wanted)
             target = cuda.to_device(host)
-            np.put(target, given, -1, mode=mode)
+            np.put(target, places, -1, mode=mode)
             np.testing.assert_array_equal(target.copy_to_host(), changed)

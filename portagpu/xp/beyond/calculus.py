@@ -224,7 +224,7 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
 
 
 def _between(x: DeviceNDArray, x0: Any, x1: Any, y0: DeviceNDArray, y1: DeviceNDArray) -> DeviceNDArray:
-    """Lines through pairs of points; of complex heights both parts apart, as an infinite one is nothing to the other."""
+    """Lines through pairs of points; of complex heights both parts apart, so that an infinite one leaves the other."""
     if y0.dtype.kind == "c":
         both = device_array(x.shape, y0.dtype, context=x.context)
         both.real[...], both.imag[...] = (_between(x, x0, x1, *ys) for ys in ((y0.real, y1.real), (y0.imag, y1.imag)))
