@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, ShapeError, SubscriptTypeError
+from portagpu.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    DTypeError,
+    OutOfBoundsError,
+    ShapeError,
+    SubscriptTypeError,
+)
 from portagpu.expressions.apply import apply
 from portagpu.expressions.writing import as_source
 from portagpu.primitives.gathers.gathering import Subscripts, gather, normal_axis
@@ -42,7 +49,7 @@ def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> DeviceNDArray:
     x = array_of(filt)
     ends = trim.lower()
     if set(ends) - set("fb") or not ends:
-        raise ArgumentTypeError(f"trim= has the letters f and b, not {trim!r}")
+        raise ArgumentValueError(f"trim= has the letters f and b, not {trim!r}")
     axes = range(x.ndim) if axis is None else [normal_axis(n, x.ndim) for n in np.atleast_1d(axis)]
     places = call("nonzero", x) if x.ndim else ()
     key = [slice(None)] * x.ndim

@@ -13,7 +13,7 @@ import numpy as np
 from portagpu import cuda, notices, primitives
 from portagpu.dispatch import ready
 from portagpu.dispatch.dispatcher import Dispatcher
-from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.errors import ArgumentValueError, ShapeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import filled
@@ -49,7 +49,7 @@ def _slid(a: DeviceNDArray, v: DeviceNDArray, mode: str) -> DeviceNDArray:
     """The sums of products of the longer array's neighbours with the shorter one."""
     more = {"valid": 1 - v.size, "same": 0, "full": v.size - 1}
     if mode not in more:
-        raise ArgumentTypeError(f"mode is 'valid', 'same' or 'full', not {mode!r}")
+        raise ArgumentValueError(f"mode is 'valid', 'same' or 'full', not {mode!r}")
     left = {"valid": 0, "same": v.size // 2, "full": v.size - 1}[mode]
     count, context = a.size + more[mode], a.context
     if a.dtype.kind in "fc" and a.dtype.itemsize >= 4 and a.size * v.size > _MOST_PRODUCTS:

@@ -160,7 +160,7 @@ register("tile", lambda A, reps: manipulation.tile(A, reps), _words("reps"))
 def _array_split(ary: DeviceNDArray, indices_or_sections: Any, axis: int = 0) -> list[DeviceNDArray]:
     at = normal_axis(axis, ary.ndim)
     extent = ary.shape[at]
-    if hasattr(indices_or_sections, "__index__"):
+    if manipulation.is_whole(indices_or_sections):
         count = indices_or_sections.__index__()
         if count < 1:
             raise ShapeError(f"an array is not split into {count} parts")
@@ -173,7 +173,7 @@ def _array_split(ary: DeviceNDArray, indices_or_sections: Any, axis: int = 0) ->
 
 
 def _split(ary: DeviceNDArray, indices_or_sections: Any, axis: int = 0) -> list[DeviceNDArray]:
-    if hasattr(indices_or_sections, "__index__"):
+    if manipulation.is_whole(indices_or_sections):
         count = indices_or_sections.__index__()
         if count > 0 and ary.shape[normal_axis(axis, ary.ndim)] % count:
             raise ShapeError(f"axis {axis} of an array of shape {ary.shape} has no {count} equal parts")
