@@ -12,7 +12,7 @@ from portagpu.errors import ShapeError
 from portagpu.expressions.apply import check_fits
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import host_array
-from portagpu.runtime.arrays.creation import to_device
+from portagpu.ufuncs.operands import array_of
 
 
 def array_product(a: Any, b: Any, out: Any = None) -> Any:
@@ -50,7 +50,7 @@ def _beside_each_other(a: Any, b: Any) -> tuple[Any, Any]:
     is_array = isinstance(host, np.ndarray | list | tuple | range) and not isinstance(host, np.ma.MaskedArray)
     if not is_array or not np.ndim(host):
         return a, b
-    moved = to_device(host_array(host), context=device.context)
+    moved = array_of(host_array(host), device.context)
     return (a, moved) if device is a else (moved, b)
 
 

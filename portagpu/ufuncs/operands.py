@@ -34,6 +34,8 @@ def operand(value: Any) -> Any:
         raise ArgumentTypeError(
             f"a {type(value).__name__} is no number and no array of numbers", hint="pass arrays or numbers"
         )
+    if array.dtype.kind in "iufc" and not array.dtype.isnative:  # as kernels take it, and as NumPy's results are
+        array = array.astype(array.dtype.newbyteorder("="))
     return array[()] if array.ndim == 0 else array
 
 

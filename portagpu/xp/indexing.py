@@ -87,6 +87,8 @@ def _at(indices: Any, extent: int, x: DeviceNDArray, mode: str) -> Subscripts:
         found = np.asarray(found, np.int64)
     if mode not in ("raise", "wrap", "clip"):
         raise ShapeError(f"mode is 'raise', 'wrap' or 'clip', not {mode!r}")
+    if mode != "raise" and found.dtype.kind in "iu" and found.dtype.itemsize < 8:  # which may not hold the extent
+        found = found.astype(np.int64)
     if mode == "wrap" and extent:
         found = np.remainder(found, extent) if isinstance(found, np.ndarray) else apply(np.remainder, found, extent)
     elif mode == "clip" and extent:

@@ -287,16 +287,21 @@ def tile(x: Any, repetitions: tuple[int, ...], /) -> DeviceNDArray:
     return out.reshape(*(a * b for a, b in zip(times, own, strict=True)))
 
 
+def is_whole(value: Any) -> bool:
+    """Whether a value is one integer, as far as its type tells: every array has ``__index__``."""
+    return hasattr(value, "__index__") and not getattr(value, "ndim", 0)
+
+
 def whole_number(value: Any, name: str) -> int:
     """One integer. Raises `ShapeTypeError`."""
-    if not hasattr(value, "__index__"):
+    if not is_whole(value):
         raise ShapeTypeError(f"{name} is an integer, not {value!r}")
     return int(value.__index__())
 
 
 def whole_numbers(values: Any, name: str) -> list[int]:
     """One integer, or several. Raises `ShapeTypeError`."""
-    if hasattr(values, "__index__"):
+    if is_whole(values):
         return [values.__index__()]
     given = None if isinstance(values, str | bytes) or not hasattr(values, "__iter__") else list(values)
     if given is None or not all(hasattr(n, "__index__") for n in given):

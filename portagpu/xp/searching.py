@@ -29,10 +29,8 @@ def nonzero(x: Any, /) -> tuple[DeviceNDArray, ...]:
 def argwhere(x: DeviceNDArray) -> DeviceNDArray:
     """The subscripts of the elements that are not 0, a row for each. See `numpy.argwhere`."""
     if not x.ndim:
-        x = x.reshape(1)
-        return stack(nonzero(x), axis=1)._view((slice(None), slice(0)))
-    found: DeviceNDArray = stack(nonzero(x), axis=1)
-    return found
+        return argwhere(x.reshape(1))._view((slice(None), slice(0)))
+    return stack(nonzero(x)).T
 
 
 def numpys_where(condition: Any, *choices: Any) -> Any:

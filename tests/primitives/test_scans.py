@@ -164,6 +164,36 @@ def test_sums_keep_signs_of_zeros(device, dtype):
 
 
 @pytest.mark.one_device
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("size", [1, 2, 300, 70001])
+def test_products_begin_with_the_first_element_itself(device, dtype, size):
+    """1 * z would lose an infinite part; behind the first element NumPy's products lose it, too."""
+    parts = (np.inf, -np.inf, np.nan, 1.0, -0.0)
+    first = np.array([complex(a, b) for a in parts for b in parts], dtype)
+    host = np.ones((first.size, size), dtype)
+    host[:, 0] = first
+    for axis, x in ((1, host), (0, host.T.copy())):
+        given = cuda.to_device(x)
+        for function in (np.cumprod, np.multiply.accumulate):
+            found = function(given, axis=axis).copy_to_host()
+            _same_bits(found.take(0, axis=axis), first)
+            with np.errstate(all="ignore"):
+                expected = function(x, axis=axis)
+            _same_bits(found.take(range(min(size, 2)), axis), expected.take(range(min(size, 2)), axis))
+        begun = xp.cumulative_prod(given, axis=axis, include_initial=True).copy_to_host()
+        _same_bits(begun.take(0, axis=axis), np.ones_like(first))
+    with np.errstate(all="ignore"):
+        _same_bits(np.vander(cuda.to_device(first), 3).copy_to_host(), np.vander(first, 3))
+
+
+def _same_bits(found, wanted):
+    for x, y in ((found.real, wanted.real), (found.imag, wanted.imag)):
+        np.testing.assert_array_equal(x, y)
+        there = ~np.isnan(y)
+        np.testing.assert_array_equal(np.signbit(x)[there], np.signbit(y)[there])
+
+
+@pytest.mark.one_device
 def test_mistakes(device):
     x = cuda.to_device(np.zeros((2, 3), np.float32))
     with pytest.raises(ShapeError, match="no axis 2"):

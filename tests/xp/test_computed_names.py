@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import nullcontext
 
 import numpy as np
@@ -282,3 +283,34 @@ def test_histograms(device):
         np.histogram(cuda.to_device(ROW), "stone")
     with pytest.raises(ArgumentTypeError, match="method"):
         np.quantile(cuda.to_device(ROW), 0.5, method="middle")
+
+
+@pytest.mark.one_device
+def test_imaginary_parts_of_real_arrays_are_not_written(device):
+    for kind, shape in itertools.product("?bHiLefd", ((), (0,), (3,), (2, 3))):
+        host = np.ones(shape, kind)
+        for x in (cuda.to_device(host), cuda.to_device(host) + cuda.to_device(host)):
+            for found in (np.imag(x), x.imag):
+                assert found.readonly
+                alike(found, x.copy_to_host().imag)
+                with pytest.raises(ArgumentTypeError, match="read-only"):
+                    found[...] = 1
+    z = cuda.to_device(np.zeros(3, complex))
+    z.imag[...] = 2
+    np.testing.assert_array_equal(z.copy_to_host(), np.full(3, 2j))
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("period", [None, 30.0])
+def test_interpolation_of_complex_heights_part_by_part(device, period):
+    parts = (0.5, -2.0, np.inf, -np.inf, np.nan)
+    heights = np.array([complex(a, b) for a, b in itertools.product(parts, repeat=2)] * 2)
+    heights = np.random.default_rng(2).permutation(heights)
+    places = np.arange(heights.size) * 0.5
+    x = np.concatenate([places, places + 0.125, [-1.0, 99.0, np.nan]])
+    for left, right in ((None, None), (complex(np.inf, 1), complex(2, np.nan))):
+        with np.errstate(all="ignore"):
+            wanted = np.interp(x, places, heights, left, right, period)
+        found = np.interp(*map(cuda.to_device, (x, places, heights)), left, right, period).copy_to_host()
+        for one, two in ((found.real, wanted.real), (found.imag, wanted.imag)):
+            np.testing.assert_allclose(one, two, rtol=1e-13)

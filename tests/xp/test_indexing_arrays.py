@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -198,3 +200,25 @@ def test_subscripts_that_do_not_broadcast_are_index_errors(device):
             for call in (lambda x, at: x[at], lambda x, at: x.__setitem__(at, 1), lambda x, at: np.add.at(x, at, 1)):
                 with pytest.raises(IndexError):
                     call(x, at)
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("kind", "?bBhHiIl")
+def test_subscripts_of_every_dtype_wrap_and_are_clipped(device, kind):
+    """Of axes that are longer than the dtype counts, too."""
+    # NumPy's "wrap" goes to numbers that are far step by step
+    low, high = (0, 1) if kind == "?" else (np.iinfo(kind).min, np.iinfo(kind).max)
+    ends = sorted({min(max(n, low), high) for n in (-(2**17), -1, 0, 1, 5, 100, 2**17)})
+    where = np.array(ends, kind)
+    for extent, mode in itertools.product((1, 130, 300, 70000), ("wrap", "clip")):
+        host = np.arange(extent)
+        x = cuda.to_device(host)
+        wanted = np.take(host, where, mode=mode)
+        changed = host.copy()
+        np.put(changed, where, -1, mode=mode)
+        for places in (where, cuda.to_device(where)):
+            np.testing.assert_array_equal(np.take(x, places, mode=mode).copy_to_host(), wanted)
+            np.testing.assert_array_equal(x.take(places, mode=mode).copy_to_host(), wanted)
+            target = cuda.to_device(host)
+            np.put(target, places, -1, mode=mode)
+            np.testing.assert_array_equal(target.copy_to_host(), changed)

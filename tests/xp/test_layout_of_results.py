@@ -54,6 +54,9 @@ ONE = {
     "nan_to_num of integers": lambda x: np.nan_to_num(x.astype(np.int32)),
     "conj": lambda x: np.conj(x + 1j),
     "real": lambda x: np.real(x * 1j + 0),
+    "imag": lambda x: [np.imag(x), np.imag(x * 1j)],
+    "isreal": lambda x: [np.isreal(x), np.isreal(x * 1j), np.iscomplex(x), np.iscomplex(x * 1j)],
+    "argwhere": lambda x: np.argwhere(x > 3),
     "nansum": lambda x: np.nansum(x, 1),
     "tril": np.tril,
     "flip": lambda x: np.flip(x, 1),
@@ -71,6 +74,7 @@ ONE = {
     "tile once": lambda x: np.tile(x, 1),
     "vander": lambda x: np.vander(x.ravel(), 4),
     "delete": lambda x: np.delete(x, 1, 1),
+    "delete several": lambda x: [np.delete(x, [0, 1], axis) for axis in range(3)],
     "insert": lambda x: np.insert(x, 1, 7, 1),
     "sort": lambda x: np.sort(x, 1),
     "argsort": lambda x: np.argsort(x, 1),
@@ -103,7 +107,7 @@ _LAUNCHED = frozenset(
     for name in ONE
     if name.split()[0]
     in "tril gradient pad delete insert sort argsort cumsum cumprod concatenate stack take take_along_axis repeat tile"
-    " argmax count_nonzero sum max mean any std nansum in copy array piecewise vander".split()
+    " argmax argwhere count_nonzero sum max mean any std nansum in copy array piecewise vander".split()
 )
 """Those whose kernels are compiled by the call: for one layout only, and some of them in a run."""
 

@@ -142,6 +142,16 @@ _CALLS = {
         "gradient of bools": lambda x: np.gradient(x > 1),
         "ediff1d of bools": lambda x: np.ediff1d(x > 1),
         "split by 2": lambda x: np.split(x, 2),
+        "geomspace": lambda x: np.geomspace(x, 2, 4),
+        "geomspace to zero": lambda x: np.geomspace(2, x - 1, 4),
+        "geomspace from zero": lambda x: np.geomspace(x - 1, x, 4),
+        "trim_zeros": lambda x: np.trim_zeros(x, "x"),
+        "packbits": lambda x: np.packbits(x > 1, bitorder="x"),
+        "unpackbits": lambda x: np.unpackbits(x.astype(np.uint8), bitorder="x"),
+        "convolve": lambda x: np.convolve(x, x, "x"),
+        "tile by an array": lambda x: np.tile(x, np.array([2, 1])),
+        "split at an array": lambda x: np.split(x, np.array([1, 2])),
+        "roll by an array": lambda x: np.roll(x, np.array([1]), np.array([0])),
     },
 }
 
@@ -175,3 +185,22 @@ def test_errors_of_a_programs_functions_are_its_own(device):
         with pytest.raises(ValueError, match="mine") as caught:
             call()
         assert type(caught.value) is ValueError
+
+
+@pytest.mark.one_device
+def test_places_of_splits_on_the_device(device):
+    host = np.arange(12).reshape(3, 4)
+    x, at = cuda.to_device(host), np.array([1, 2])
+    for split in (np.vsplit, np.hsplit, np.array_split):
+        for found, wanted in zip(split(x, cuda.to_device(at)), split(host, at), strict=True):
+            np.testing.assert_array_equal(found.copy_to_host(), wanted)
+
+
+@pytest.mark.one_device
+def test_orders_of_empty(device):
+    x = cuda.to_device(np.arange(3))
+    for order, kind in itertools.product("CF", (np.float32, "i2", bool)):
+        found, wanted = np.empty((2, 3), kind, order=order, like=x), np.empty((2, 3), kind, order=order)
+        assert (found.strides, found.dtype) == (wanted.strides, wanted.dtype)
+    with pytest.raises(errors.ShapeError, match="order"):
+        np.empty(3, order="K", like=x)

@@ -53,7 +53,7 @@ class Subscripts:
             if low < -extent or high >= extent:
                 wrong = low if low < -extent else high
                 raise OutOfBoundsError(f"index {wrong} is out of bounds for an axis of {extent} elements")
-        return cls(uploaded(values, context), known=True)
+        return cls(uploaded(values.astype(values.dtype.newbyteorder("="), copy=False), context), known=True)
 
 
 def joined(parts: Sequence[Subscripts], extents: Sequence[int], shape: tuple[int, ...]) -> Subscripts:

@@ -19,6 +19,8 @@ _TEXTS = {
     "bitwise_or": "x | y",
     "bitwise_xor": "x ^ y",
 }
+# 1 * z loses an infinite part, or NaN in one: the identity, 1 with a negative zero, is what no product is taken with
+_COMPLEX_PRODUCT = "y if x == 1 and np.signbit(x.imag) else x if y == 1 and np.signbit(y.imag) else x * y"
 _LOWEST, _HIGHEST = frozenset({"maximum"}), frozenset({"minimum"})
 
 
@@ -54,6 +56,8 @@ def operator_of(function: Any, dtype: np.dtype[Any], identity: Any = None) -> Op
         found = _identity(name, held) if identity is None else identity
         if dtype.kind == "b":
             text = text if name not in ("add", "multiply") else f"x {'|' if name == 'add' else '&'} y"
+        elif name == "multiply" and held.kind == "c" and identity is None:
+            text = _COMPLEX_PRODUCT
         else:
             text = _TEXTS.get(name, text)
         return Operator(held, text, None, found, found is not None)
@@ -81,6 +85,8 @@ def _identity(name: str, held: np.dtype[Any]) -> Any:
         return complex(found, found) if held.kind == "c" else found
     if name == "add" and held.kind in "fc":  # 0.0 would change -0.0
         return -0.0 if held.kind == "f" else complex(-0.0, -0.0)
+    if name == "multiply" and held.kind == "c":
+        return complex(1.0, -0.0)
     known = {"add": 0, "multiply": 1, "logical_and": True, "logical_or": False, "logical_xor": False}
     known |= {"bitwise_or": 0, "bitwise_xor": 0}
     if name == "bitwise_and":

@@ -60,7 +60,8 @@ def exclusive_scan(
 ) -> DeviceNDArray:
     """The elements before each one of an axis, joined by a function. See `inclusive_scan`.
 
-    The first is the identity; of sums of floats that is -0.0, which leaves the signs of zeros as they are.
+    The first is the identity; of sums of floats that is -0.0, which leaves the signs of zeros as they are, and of
+    complex products 1-0j.
     """
     return _scan(x, function, identity, axis, dtype, flags, keys, stream, starts=True)
 
@@ -126,8 +127,7 @@ def scan(
         result_shape = (*shape[:number], length + initial, *shape[number + 1 :])
         target = device_array(result_shape, dtype, context=context)
         if initial:
-            first = joining.identity
-            _fill_first(target, number, 0 if first == 0 else first, dtype)  # NumPy's sums of floats begin with 0.0
+            _fill_first(target, number, joining.identity + 0, dtype)  # NumPy's begin with 0.0, and 1+0j
         if array.size:
             where = as_stream(stream, context)
             others = streams_beside(where, (source, *([] if told is None else [told])))

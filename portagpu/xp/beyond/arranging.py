@@ -7,14 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, ShapeError, SubscriptTypeError
+from portagpu.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    DTypeError,
+    OutOfBoundsError,
+    ShapeError,
+    SubscriptTypeError,
+)
 from portagpu.expressions.apply import apply
 from portagpu.expressions.writing import as_source
 from portagpu.primitives.gathers.gathering import Subscripts, gather, normal_axis
 from portagpu.primitives.gathers.sequences import whole_steps
 from portagpu.primitives.selections.selection import flatnonzero
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
-from portagpu.runtime.arrays.layout import checked_shape
+from portagpu.runtime.arrays.checks import host_array
+from portagpu.runtime.arrays.layout import checked_shape, inverse, memory_order
 from portagpu.runtime.arrays.numpy_dispatch import call, register
 from portagpu.xp import indexing, manipulation
 from portagpu.xp.conversion import along, array_of, check_target, context_of_any
@@ -41,7 +49,7 @@ def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> DeviceNDArray:
     x = array_of(filt)
     ends = trim.lower()
     if set(ends) - set("fb") or not ends:
-        raise ArgumentTypeError(f"trim= has the letters f and b, not {trim!r}")
+        raise ArgumentValueError(f"trim= has the letters f and b, not {trim!r}")
     axes = range(x.ndim) if axis is None else [normal_axis(n, x.ndim) for n in np.atleast_1d(axis)]
     places = call("nonzero", x) if x.ndim else ()
     key = [slice(None)] * x.ndim
@@ -62,24 +70,37 @@ def _delete(arr: Any, obj: Any, axis: int | None = None) -> DeviceNDArray:
     if axis is None:
         x, axis = x.ravel(), 0
     at = normal_axis(axis, x.ndim)
-    if x.layout == "F" and isinstance(obj, slice | int | np.integer):  # as by NumPy
-        return _delete(x.transpose(), obj, x.ndim - 1 - at).transpose()
     extent = x.shape[at]
-    if isinstance(obj, DeviceNDArray):
+    gone = obj if isinstance(obj, slice | DeviceNDArray) else host_array(obj)
+    if isinstance(gone, np.ndarray) and not gone.size and not isinstance(obj, np.ndarray):
+        gone = gone.astype(np.int64)  # an empty list
+    if not isinstance(gone, slice) and gone.dtype == np.bool_ and gone.shape != (extent,):
+        raise ShapeError(f"bools of shape {gone.shape} are not those of {extent} elements")
+    order = _order_of_rest(x, at, single=isinstance(gone, slice) or (gone.size == 1 and gone.dtype.kind != "b"))
+    if isinstance(gone, DeviceNDArray):
         stay = call("ones_like", x, dtype=bool, shape=(extent,))
-        if obj.dtype == np.bool_ and obj.shape != (extent,):
-            raise ShapeError(f"bools of shape {obj.shape} are not those of {extent} elements")
-        stay[obj] = False
-        return gather(x, at, 1, Subscripts(flatnonzero(stay), known=True))
-    stays = np.ones(extent, bool)
-    try:
-        chosen = obj if isinstance(obj, slice) or hasattr(obj, "__index__") else np.asarray(obj)
-        if isinstance(chosen, np.ndarray) and not chosen.size:
-            chosen = chosen.astype(np.int64)
-        stays[chosen] = False
-    except IndexError as error:
-        raise OutOfBoundsError(f"axis {at} of an array of shape {x.shape} has no such elements: {error}") from None
-    return gather(x, at, 1, Subscripts.of(np.flatnonzero(stays), max(extent, 1), x.context))
+        stay[gone] = False
+        places = Subscripts(flatnonzero(stay), known=True)
+    else:
+        stays = np.ones(extent, bool)
+        try:
+            stays[gone] = False
+        except IndexError as error:
+            raise OutOfBoundsError(f"axis {at} of an array of shape {x.shape} has no such elements: {error}") from None
+        places = Subscripts.of(np.flatnonzero(stays), max(extent, 1), x.context)
+    return gather(x.transpose(order), order.index(at), 1, places).transpose(inverse(order))
+
+
+def _order_of_rest(x: DeviceNDArray, at: int, *, single: bool) -> tuple[int, ...]:
+    """The order of the axes that `numpy.delete` gives its result, that of the longest steps first.
+
+    Of what a slice or one integer leaves it is C or Fortran order. What several leave are subscripts to NumPy: their
+    axis comes first.
+    """
+    axes = tuple(range(x.ndim))
+    if single:
+        return axes[::-1] if x.layout == "F" else axes
+    return (at, *(n for n in memory_order(x.shape, x.strides, x.itemsize) or axes if n != at))
 
 
 def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> DeviceNDArray:
@@ -89,27 +110,12 @@ def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> DeviceN
         x, axis = x.ravel(), 0
     at = normal_axis(axis, x.ndim)
     extent = x.shape[at]
-    if isinstance(obj, DeviceNDArray):
-        obj = obj.copy_to_host()  # new places follow from them, and the result's shape
-    single = hasattr(obj, "__index__")
-    try:
-        places = np.arange(extent)[obj] if isinstance(obj, slice) else np.asarray(obj)
-        places = np.flatnonzero(places) if places.dtype == bool else places.reshape(-1)
-        if places.size and places.dtype.kind not in "iu":
-            raise SubscriptTypeError(f"places are integers, not {places.dtype}")
-        places = places.astype(np.int64)
-        if places.size and (places.min() < -extent or places.max() > extent):
-            raise IndexError(f"index is out of bounds for an axis of {extent} elements")
-    except (IndexError, ValueError, TypeError) as error:
-        if isinstance(error, SubscriptTypeError):
-            raise
-        raise OutOfBoundsError(f"nothing is inserted there in an array of shape {x.shape}: {error}") from None
-    places = np.where(places < 0, places + extent, places)
+    places = _places(obj, extent, x.shape)
     source = as_source(values, x.dtype, x.context)
-    if single or (places.size == 1 and not hasattr(obj, "__len__")):
-        # as NumPy: the values' first axis is the one along which they are inserted
+    if places.size == 1:  # as by NumPy: all values go there
         source = source.reshape((*(1,) * (x.ndim - source.ndim), *source.shape))
-        source = source.transpose((*range(1, at + 1), 0, *range(at + 1, source.ndim))) if at else source
+        if not places.ndim:  # the values' first axis is the one along which they are inserted
+            source = source.transpose((*range(1, at + 1), 0, *range(at + 1, source.ndim))) if at else source
         places = np.repeat(places, source.shape[at])
     order = np.argsort(places, kind="stable")
     new = np.empty(places.size, np.int64)
@@ -120,9 +126,25 @@ def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> DeviceN
     if not out.size:
         return out
     out[along(at, old)[:-1]] = x
-    if new.size:
-        out[along(at, new)[:-1]] = source
+    out[along(at, new)[:-1]] = source
     return out
+
+
+def _places(obj: Any, extent: int, shape: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """What `numpy.insert` inserts in front of, on the host: 0-d where ``obj`` is one integer. Raises `ShapeError`."""
+    if isinstance(obj, DeviceNDArray):
+        obj = obj.copy_to_host()  # new places follow from them, and the result's shape
+    places = np.arange(extent)[obj] if isinstance(obj, slice) else host_array(obj)
+    if places.ndim != 1 and (places.ndim or places.dtype == bool):
+        raise ShapeError(f"places of insertions are one integer, or have one axis, not shape {places.shape}")
+    if places.dtype == bool:
+        places = np.flatnonzero(places)
+    if places.size and places.dtype.kind not in "iu":
+        raise SubscriptTypeError(f"places are integers, not {places.dtype}")
+    if places.size and (places.min() < -extent or places.max() > extent):
+        raise OutOfBoundsError(f"nothing is inserted there in an array of shape {shape}: places end at {extent}")
+    places = places.astype(np.int64)
+    return np.where(places < 0, places + extent, places)
 
 
 def _block(arrays: Any) -> DeviceNDArray:

@@ -16,6 +16,7 @@ from portagpu.primitives.sorts.searching import searchsorted
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.layout import strides_as
 from portagpu.runtime.arrays.numpy_dispatch import call, register
+from portagpu.ufuncs.operands import operand
 from portagpu.xp import creation, indexing, manipulation
 from portagpu.xp.conversion import along, array_of, arrays_of, context_of_any
 
@@ -82,14 +83,7 @@ def _derivative(f: DeviceNDArray, at: int, step: Any, edge_order: int) -> Device
     count = f.shape[at]
     if count < edge_order + 1:
         raise ShapeError(f"gradients of order {edge_order} at the ends need {edge_order + 1} elements, not {count}")
-    if np.ndim(step) == 0:
-        distance: Any = step if type(step) in (int, float) else float(step)
-        gaps = None
-    else:
-        places = array_of(step, f.context)
-        if places.shape != (count,):
-            raise ShapeError(f"{places.size} places are not those of {count} elements along axis {at}")
-        gaps = _along(accumulations.differences(places), at, f.ndim).astype(f.dtype, copy=False)
+    distance, gaps = _distances(step, f, at)
 
     def part(key: slice) -> DeviceNDArray:
         return f._view(along(at, key))
@@ -110,12 +104,38 @@ def _derivative(f: DeviceNDArray, at: int, step: Any, edge_order: int) -> Device
         place(out._view(along(at, slice(1, -1))), inner)
     for first in (True, False):
         target = out._view(along(at, slice(None, 1) if first else slice(-1, None)))
-        place(target, _end(part, gaps, 1.0 if gaps is not None else distance, at, edge_order, first=first))
+        place(target, _end(part, gaps, distance, at, edge_order, first=first))
     return out
 
 
+def _distances(step: Any, f: DeviceNDArray, at: int) -> tuple[Any, DeviceNDArray | None]:
+    """The distance between all elements along an axis, or, where places differ in it, an array of each.
+
+    In NumPy's dtypes: float64 of integers, that of other places, none of Python's numbers. The host waits for whether
+    places are evenly spaced: derivatives do not depend on the element itself then, which may be infinite.
+    """
+    real, given = creation.default_float(f.context), operand(step)
+    if np.iscomplexobj(given) and f.dtype.kind != "c":
+        raise DTypeError(f"complex distances are not those of {f.dtype}", hint="f.astype(complex)")
+    if not hasattr(given, "dtype"):  # Python's numbers
+        return given, None
+    if np.ndim(given):
+        _check_subtracts(given)
+    if given.dtype.kind in "biu" or given.dtype == np.float64:
+        given = given.astype(real, copy=False)
+    if not np.ndim(given):
+        return given, None
+    places = array_of(given, f.context)
+    if places.shape != f.shape[at : at + 1]:
+        raise ShapeError(f"places of shape {places.shape} are not those of {f.shape[at]} elements along axis {at}")
+    gaps = accumulations.differences(places)
+    if functions.reduce(np.logical_and, apply(np.equal, gaps, gaps[:1]), None).item():
+        return _along(gaps[:1], at, f.ndim), None
+    return None, _along(gaps, at, f.ndim)
+
+
 def _end(
-    part: Any, gaps: DeviceNDArray | None, distance: float, at: int, edge_order: int, *, first: bool
+    part: Any, gaps: DeviceNDArray | None, distance: Any, at: int, edge_order: int, *, first: bool
 ) -> DeviceNDArray:
     """The derivative at one end."""
     near, next_, far = (
@@ -193,12 +213,7 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
     at = apply(np.minimum, apply(np.maximum, at, 0), max(last - 1, 0))
     beside = Subscripts(at, known=True), Subscripts(apply(np.minimum, apply(np.add, at, 1), last), known=True)
     (x0, x1), (y0, y1) = ([gather(n, 0, 1, s) for s in beside] for n in (places, heights))
-    slope = apply(np.divide, apply(np.subtract, y1, y0), apply(np.subtract, x1, x0))
-    found = apply(np.add, apply(np.multiply, slope, apply(np.subtract, flat, x0)), y0)
-    if heights.dtype.kind != "c":  # beside an infinity from the other point, or what both have
-        again = apply(np.add, apply(np.multiply, slope, apply(np.subtract, flat, x1)), y1)
-        again = chosen(apply(np.logical_and, apply(np.isnan, again), apply(np.equal, y0, y1)), y0, again)
-        found = chosen(apply(np.isnan, found), again, found)
+    found = _between(flat, x0, x1, y0, y1)
     found = chosen(apply(np.equal, flat, x0), y0, found)
     first, end = heights[:1], heights[-1:]
     found = chosen(apply(np.less, flat, places[:1]), first if left is None else left, found)
@@ -206,6 +221,20 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
     found = chosen(apply(np.greater, flat, places[-1:]), end if right is None else right, found)
     found = chosen(apply(np.isnan, flat), flat, found)
     return found.astype(heights.dtype, copy=False).reshape(values.shape)
+
+
+def _between(x: DeviceNDArray, x0: Any, x1: Any, y0: DeviceNDArray, y1: DeviceNDArray) -> DeviceNDArray:
+    """Lines through pairs of points; of complex heights both parts apart, so that an infinite one leaves the other."""
+    if y0.dtype.kind == "c":
+        both = device_array(x.shape, y0.dtype, context=x.context)
+        both.real[...], both.imag[...] = (_between(x, x0, x1, *ys) for ys in ((y0.real, y1.real), (y0.imag, y1.imag)))
+        return both
+    slope = apply(np.divide, apply(np.subtract, y1, y0), apply(np.subtract, x1, x0))
+    found = apply(np.add, apply(np.multiply, slope, apply(np.subtract, x, x0)), y0)
+    # beside an infinity from the other point, or what both have
+    again = apply(np.add, apply(np.multiply, slope, apply(np.subtract, x, x1)), y1)
+    again = chosen(apply(np.logical_and, apply(np.isnan, again), apply(np.equal, y0, y1)), y0, again)
+    return chosen(apply(np.isnan, found), again, found)
 
 
 register("ediff1d", _ediff1d, frozenset({"to_end", "to_begin"}))

@@ -10,7 +10,7 @@ from portagpu.expressions.apply import apply, apply_into
 from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import filled
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.arrays.numpy_dispatch import register
+from portagpu.runtime.arrays.numpy_dispatch import call, register
 from portagpu.xp import creation
 from portagpu.xp.conversion import array_of
 
@@ -72,6 +72,12 @@ def _iscomplex(x: DeviceNDArray) -> DeviceNDArray:
     return apply(np.not_equal, x.imag, 0)
 
 
+def _isreal(x: DeviceNDArray) -> DeviceNDArray:
+    if x.dtype.kind != "c":
+        return call("ones_like", x, dtype=bool, order="A")  # type: ignore[no-any-return]
+    return apply(np.equal, x.imag, 0)
+
+
 def _infinite(positive: bool) -> Any:
     def function(x: DeviceNDArray, out: Any = None) -> DeviceNDArray:
         signed = apply(np.greater if positive else np.less, x, 0)
@@ -83,6 +89,6 @@ def _infinite(positive: bool) -> Any:
 
 
 register("iscomplex", _iscomplex, frozenset())
-register("isreal", lambda x: apply(np.logical_not, _iscomplex(x)), frozenset())
+register("isreal", _isreal, frozenset())
 register("isposinf", _infinite(True), frozenset({"out"}))
 register("isneginf", _infinite(False), frozenset({"out"}))

@@ -98,7 +98,7 @@ def _vander(x: Any, N: int | None = None, increasing: bool = False) -> DeviceNDA
         return creation.empty((column.size, 0), dtype=kind, device=column.context.device)
     first = creation.ones((column.size, 1), dtype=kind, device=column.context.device)
     rest = column.astype(kind, copy=False).reshape(-1, 1).broadcast_to((column.size, count - 1))
-    powers = statistics.cumulative_prod(call("concatenate", [first, rest], axis=1), axis=1, dtype=kind)
+    powers = call("concatenate", [first, statistics.cumulative_prod(rest, axis=1, dtype=kind)], axis=1)
     found: DeviceNDArray = powers if increasing else powers._view((slice(None), slice(None, None, -1))).copy("C")
     return found
 

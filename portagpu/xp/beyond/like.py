@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from portagpu.primitives.gathers.sequences import band
-from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.arrays.layout import checked_dtype
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.layout import check_order, checked_dtype, checked_shape
 from portagpu.runtime.arrays.numpy_dispatch import register
 from portagpu.runtime.execution.context import current_context
 from portagpu.xp import creation
@@ -54,6 +54,11 @@ def _full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, d
     return _ordered(creation.full(shape, fill_value, dtype=kind), order)
 
 
+def _empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None) -> DeviceNDArray:
+    check_order(order)
+    return device_array(checked_shape(shape), checked_dtype(dtype), order=order, context=current_context())
+
+
 def _of(value: int) -> Any:
     def function(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> DeviceNDArray:
         return _full(shape, value, float if dtype is None else dtype, order)
@@ -85,7 +90,7 @@ register("ascontiguousarray", _contiguous, frozenset({"dtype"}))
 register("asfortranarray", lambda a, dtype=None: _contiguous(a, dtype, order="F"), frozenset({"dtype"}))
 register("zeros", _of(0), _MADE)
 register("ones", _of(1), _MADE)
-register("empty", lambda shape, dtype=float, order="C", **_: creation.empty(shape, dtype=dtype), _MADE)
+register("empty", _empty, _MADE)
 register("full", _full, _MADE)
 register("arange", _arange, frozenset({"start", "stop", "step", "dtype", "device"}))
 register("eye", _eye, _MADE | {"M", "k"})

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from portagpu import cuda, primitives
+from portagpu import cuda, notices, primitives
 from portagpu.dispatch import ready
 from portagpu.dispatch.dispatcher import Dispatcher
-from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.errors import ArgumentValueError, ShapeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import functions
 from portagpu.expressions.writing import filled
-from portagpu.linalg import inv, lstsq
-from portagpu.linalg.checking import checks
+from portagpu.linalg import inv
 from portagpu.primitives.shares import threads_of
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.numpy_dispatch import call, register
@@ -50,7 +49,7 @@ def _slid(a: DeviceNDArray, v: DeviceNDArray, mode: str) -> DeviceNDArray:
     """The sums of products of the longer array's neighbours with the shorter one."""
     more = {"valid": 1 - v.size, "same": 0, "full": v.size - 1}
     if mode not in more:
-        raise ArgumentTypeError(f"mode is 'valid', 'same' or 'full', not {mode!r}")
+        raise ArgumentValueError(f"mode is 'valid', 'same' or 'full', not {mode!r}")
     left = {"valid": 0, "same": v.size // 2, "full": v.size - 1}[mode]
     count, context = a.size + more[mode], a.context
     if a.dtype.kind in "fc" and a.dtype.itemsize >= 4 and a.size * v.size > _MOST_PRODUCTS:
@@ -219,30 +218,35 @@ def _polyint(p: Any, m: int = 1, k: Any = None) -> DeviceNDArray:
 def _polyfit(
     x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
 ) -> Any:
-    """Least squares by QR factors of the scaled Vandermonde matrix."""
-    if rcond is not None or full:
-        raise ArgumentTypeError("polyfit of device arrays takes no rcond= and full=", hint="leave them away")
+    """Least squares by singular values of the scaled Vandermonde matrix, the shortest ones of those without full rank.
+
+    The host waits for the rank, and warns as NumPy does where it is not full.
+    """
     places, values = arrays_of((x, y))
     order = int(deg) + 1
     fits = places.ndim == 1 and places.size and values.ndim in (1, 2) and values.shape[:1] == places.shape
     if order < 1 or not fits:
         raise ShapeError(f"no polynomial of degree {deg} is fit to places {places.shape} and values {values.shape}")
     real = creation.default_float(places.context)
-    left = call("vander", apply(np.add, places, real.type(0)), order)
-    right = apply(np.add, values, real.type(0))
+    places, right = (x if x.dtype.kind in "fc" else x.astype(real) for x in (places, values))
+    left = call("vander", places, order)
     if w is not None:
-        weights = apply(np.add, array_of(w, places.context), real.type(0))
+        weights = array_of(w, places.context)
+        weights = weights if weights.dtype.kind in "fc" else weights.astype(real)
         if weights.shape != places.shape:
             raise ShapeError(f"weights of shape {weights.shape} are not those of {places.size} places")
         left = apply(np.multiply, left, weights.reshape(-1, 1))
         right = apply(np.multiply, right, weights.reshape(-1, 1) if right.ndim == 2 else weights)
     scale = apply(np.sqrt, functions.reduce(np.add, apply(np.square, apply(np.absolute, left)), 0))
     left = apply(np.divide, left, scale).copy()
-    kind = np.result_type(left.dtype, right.dtype)
-    with checks(False):  # NumPy's solves systems of lower rank, too
-        found = lstsq(left.astype(kind, copy=False), right.astype(kind, copy=False))
+    least = places.size * float(np.finfo(places.dtype).eps) if rcond is None else rcond
+    found, residuals, rank, singular_values = call("linalg.lstsq", left, right, least)
     across = scale.reshape(-1, 1) if found.ndim == 2 else scale
     fitted = apply(np.divide, found, across)
+    if full:
+        return fitted, residuals, rank, singular_values, least
+    if int(rank) != order:
+        notices.warn("Polyfit may be poorly conditioned", np.exceptions.RankWarning)
     if not cov:
         return fitted
     inverse = inv(products.matmul(left.T.conj(), left))

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, ArgumentValueError, ShapeError
 from portagpu.expressions.apply import apply
+from portagpu.expressions.reductions import functions
 from portagpu.primitives.gathers.gathering import normal_axis
 from portagpu.primitives.gathers.sequences import whole_steps
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -86,6 +87,9 @@ def _geomspace(
     if kind.kind == "c":
         raise ArgumentTypeError("geomspace of device arrays takes real numbers")
     first, last = apply(np.multiply, first, kind.type(1)), apply(np.multiply, last, kind.type(1))
+    zeros = apply(np.logical_or, apply(np.equal, first, 0), apply(np.equal, last, 0))
+    if bool(functions.reduce(np.logical_or, zeros, None)):
+        raise ArgumentValueError("a geometric sequence has no zero", hint="np.linspace has")
     sign = apply(np.sign, first)
     low, high = (apply(np.log10, apply(np.divide, x, sign)) for x in (first, last))
     found = apply(np.multiply, _logspace(low, high, num, endpoint), sign)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, ShapeError
+from portagpu.errors import ArgumentTypeError, ArgumentValueError, DTypeError, OutOfBoundsError, ShapeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import functions
 from portagpu.primitives.gathers.gathering import normal_axis
@@ -81,7 +81,7 @@ def _unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[DeviceND
 
 def _order(bitorder: str) -> np.ndarray[Any, Any]:
     if bitorder not in ("big", "little"):
-        raise ArgumentTypeError(f"bitorder is 'big' or 'little', not {bitorder!r}")
+        raise ArgumentValueError(f"bitorder is 'big' or 'little', not {bitorder!r}")
     places = np.arange(8, dtype=np.uint8)
     return places[::-1].copy() if bitorder == "big" else places
 

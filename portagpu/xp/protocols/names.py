@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import DTypeError, NumberRangeError, OutOfBoundsError, ShapeError
+from portagpu.errors import ArgumentTypeError, DTypeError, NumberRangeError, OutOfBoundsError, ShapeError
 from portagpu.expressions import items as items  # which registers subscripts
+from portagpu.expressions.apply import check_fits, check_out
 from portagpu.expressions.reductions.functions import reduce
 from portagpu.expressions.writing import assign, is_number
 from portagpu.primitives.bins.histograms import bincount
@@ -80,18 +81,27 @@ register("meshgrid", _meshgrid, _words("copy sparse indexing"))
 
 
 def _concatenate(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    return _cast(manipulation.concat(arrays, axis=axis), out, dtype, casting)
+    return into(manipulation.concat(_cast(arrays, out, dtype, casting), axis=axis), out, "unsafe")
 
 
 def _stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    return _cast(manipulation.stack(arrays, axis=axis), out, dtype, casting)
+    return into(manipulation.stack(_cast(arrays, out, dtype, casting), axis=axis), out, "unsafe")
 
 
-def _cast(found: DeviceNDArray, out: Any, dtype: Any, casting: Any) -> Any:
-    wanted = found.dtype if dtype is None and out is None else checked_dtype(out.dtype if dtype is None else dtype)
-    if not np.can_cast(found.dtype, wanted, casting):
-        raise DTypeError(f"{found.dtype} does not become {wanted} with casting={casting!r}")
-    return into(found.astype(wanted, copy=False), out)
+def _cast(arrays: Any, out: Any, dtype: Any, casting: Any) -> Any:
+    """Parts in the dtype of the result, each from its own: a common one may hold fewer digits. Raises `DTypeError`."""
+    if dtype is None and out is None and casting == "same_kind":
+        return arrays
+    if dtype is not None and out is not None:
+        raise ArgumentTypeError("dtype= and out= are given, which has a dtype", hint="leave dtype= away")
+    parts = arrays_of(list(arrays))
+    if out is not None:
+        check_out(out)
+        dtype = out.dtype
+    wanted = np.result_type(bool, *(x.dtype for x in parts)) if dtype is None else checked_dtype(dtype)
+    for x in parts:
+        check_fits(x.dtype, wanted, casting)
+    return [x.astype(wanted, copy=False) for x in parts]
 
 
 register("concatenate", _concatenate, _words("axis out dtype casting"))
@@ -150,7 +160,7 @@ register("tile", lambda A, reps: manipulation.tile(A, reps), _words("reps"))
 def _array_split(ary: DeviceNDArray, indices_or_sections: Any, axis: int = 0) -> list[DeviceNDArray]:
     at = normal_axis(axis, ary.ndim)
     extent = ary.shape[at]
-    if hasattr(indices_or_sections, "__index__"):
+    if manipulation.is_whole(indices_or_sections):
         count = indices_or_sections.__index__()
         if count < 1:
             raise ShapeError(f"an array is not split into {count} parts")
@@ -163,7 +173,7 @@ def _array_split(ary: DeviceNDArray, indices_or_sections: Any, axis: int = 0) ->
 
 
 def _split(ary: DeviceNDArray, indices_or_sections: Any, axis: int = 0) -> list[DeviceNDArray]:
-    if hasattr(indices_or_sections, "__index__"):
+    if manipulation.is_whole(indices_or_sections):
         count = indices_or_sections.__index__()
         if count > 0 and ary.shape[normal_axis(axis, ary.ndim)] % count:
             raise ShapeError(f"axis {axis} of an array of shape {ary.shape} has no {count} equal parts")

@@ -192,10 +192,10 @@ class ArrayElements(ArrayBase):
 
     @property
     def imag(self) -> Self:
-        """A view of the imaginary parts, which can be assigned to; zeros for a real array."""
+        """A view of the imaginary parts, which can be assigned to; zeros for a real array, which cannot."""
         found: Self
         if self.dtype.kind != "c":
-            found = numpy_dispatch.call("zeros_like", self)
+            found = numpy_dispatch.call("zeros_like", self, order="A").as_readonly()
             return found
         shadow = self._shadow()
         found = self._derive(shadow.imag, shadow)
