@@ -15,7 +15,7 @@ wrong in these cases, whatever wrote the PTX: NVRTC and nvcc meet them, too.
 - sm_90: a minimum or maximum of 16-bit values is one of pairs of them. ``max(a, 7) == 7`` asks for the wrong half, and
   of two that are made a pair one may read a register that has been written since.
 
-Comparisons are the denial of their opposites, which are right. ``ptxas`` 13.5 is right in the first four.
+Each comparison is replaced by the negation of its opposite, which is right. ``ptxas`` 13.5 is right in the first four.
 
 PTX ISA: "Integer Arithmetic Instructions" (``neg``, ``abs``, ``add``, ``sub``), "Logic and Shift Instructions",
 "Comparison and Selection Instructions" (``setp``, ``selp``; comparisons that end in ``u`` hold for NaN).
@@ -34,27 +34,26 @@ _KNOWN_RANGE = re.compile(
     r"|\bmul(?:\.ftz)?\.f32\s+%\w+, (?P<factor>%\w+), (?P=factor);"
 )
 _COMPARISON = re.compile(
-    r"^(?P<indent>[ \t]*)setp\.(?P<operator>l[te]|g[te])\.f32\s+(?P<d>%\w+), (?P<operands>[^;]+);$", re.MULTILINE
+    r"^(?P<indent>[ \t]*)setp\.(?P<operator>l[te]|g[te])\.f32\s+(?P<d>%\w+), (?P<operands>[^;\n]+);$", re.MULTILINE
 )
 _EXTREME_OF_16_BITS = re.compile(
     r"^(?P<indent>[ \t]*)(?P<function>min|max)\.(?P<kind>[su])16\s+(?P<d>%\w+), (?P<a>%\w+), (?P<b>%\w+|-?\d+);$",
     re.MULTILINE,
 )
-_CHOICE_OF_NEGATIVE_ZERO = re.compile(r"^[ \t]*selp\.f32\s[^;]*\b0f80000000\b[^;]*;$", re.MULTILINE)
+_CHOICE = re.compile(r"^[ \t]*selp\.f32\s[^;\n]*;$", re.MULTILINE)
 _NEGATIVE_ZERO = re.compile(r"\b0f80000000\b")
-_ZERO_AND_TWO_EXTREMES = re.compile(rf"\A(?=.*\bmov\.[sub]32\s+%\w+, 0;)(?=.*{_TWO_EXTREMES.pattern})", re.DOTALL)
-_ZERO_OF_16_BITS = re.compile(r"\bmov\.[sub]16\s+%\w+, 0;")
+_ZERO = re.compile(r"\bmov\.[sub](?:16|32)\s+%\w+, 0;")
 _OPPOSITE = {"lt": "geu", "le": "gtu", "gt": "leu", "ge": "ltu"}
 _WORD = 1 << 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewrite:
-    """One kind of instruction, alone on its line, and its replacement; ``beside``: only in programs that match."""
+    """One kind of instruction, alone on its line, and its replacement; ``beside``: only in programs that match all."""
 
     instruction: re.Pattern[str]
     replacement: str | Callable[[re.Match[str]], str]
-    beside: re.Pattern[str] | None = None
+    beside: tuple[re.Pattern[str], ...] = ()
 
 
 def _line(text: str) -> re.Pattern[str]:
@@ -76,8 +75,8 @@ def _high_word_sum(match: re.Match[str]) -> str:
     )
 
 
-def _opposite_denied(match: re.Match[str]) -> str:
-    """A comparison as the denial of its opposite, which of numbers holds for NaN, too."""
+def _negated_opposite(match: re.Match[str]) -> str:
+    """A comparison as the negation of its opposite, which holds for NaN."""
     indent, result = match["indent"], match["d"]
     opposite = f"{indent}setp.{_OPPOSITE[match['operator']]}.f32 {result}, {match['operands']};"
     return f"{opposite}\n{indent}not.pred {result}, {result};"
@@ -109,29 +108,29 @@ _ABSOLUTE = (
     r"\g<indent>{{ .reg .b{0} sign; shr.s{0} sign, \g<a>, {1}; xor.b{0} \g<d>, \g<a>, sign; "
     r"sub.s{0} \g<d>, \g<d>, sign; }}"
 )
-REWRITES = (
+REWRITES = (  # those of 16 bits first: as 32-bit minima they count for what follows
     Rewrite(instruction=_EXTREME_OF_16_BITS, replacement=_in_32_bits),
     Rewrite(instruction=_line("neg.s16 D, A"), replacement=_NEGATION.format(16)),
     Rewrite(instruction=_line("sub.s16 D, 0, A"), replacement=_NEGATION.format(16)),
     *(Rewrite(instruction=_line(f"abs.s{n} D, A"), replacement=_ABSOLUTE.format(n, n - 1)) for n in (16, 32, 64)),
-    Rewrite(instruction=_line("neg.s32 D, A"), replacement=_NEGATION.format(32), beside=_TWO_EXTREMES),
-    Rewrite(instruction=_line("sub.s32 D, 0, A"), replacement=_NEGATION.format(32), beside=_TWO_EXTREMES),
+    Rewrite(instruction=_line("neg.s32 D, A"), replacement=_NEGATION.format(32), beside=(_TWO_EXTREMES,)),
+    Rewrite(instruction=_line("sub.s32 D, 0, A"), replacement=_NEGATION.format(32), beside=(_TWO_EXTREMES,)),
     Rewrite(instruction=_line("add.s64 D, A, K"), replacement=_high_word_sum),
-    Rewrite(instruction=_line("sub.s16 D, A, B"), replacement=_DIFFERENCE.format(16), beside=_ZERO_OF_16_BITS),
-    Rewrite(instruction=_line("sub.s32 D, A, B"), replacement=_DIFFERENCE.format(32), beside=_ZERO_AND_TWO_EXTREMES),
-    Rewrite(instruction=_COMPARISON, replacement=_opposite_denied, beside=_KNOWN_RANGE),
+    Rewrite(instruction=_line("sub.s16 D, A, B"), replacement=_DIFFERENCE.format(16), beside=(_ZERO,)),
+    Rewrite(instruction=_line("sub.s32 D, A, B"), replacement=_DIFFERENCE.format(32), beside=(_ZERO, _TWO_EXTREMES)),
+    Rewrite(instruction=_COMPARISON, replacement=_negated_opposite, beside=(_KNOWN_RANGE,)),
     Rewrite(
         instruction=_line("abs.f32 D, A"),
         replacement=r"\g<indent>and.b32 \g<d>, \g<a>, 0x7FFFFFFF;",
-        beside=_NEGATIVE_ZERO,
+        beside=(_NEGATIVE_ZERO,),
     ),
-    Rewrite(instruction=_CHOICE_OF_NEGATIVE_ZERO, replacement=_bits),
+    Rewrite(instruction=_CHOICE, replacement=_bits, beside=(_NEGATIVE_ZERO,)),
 )
 
 
 def rewritten(text: str) -> str:
     """A program's PTX without the instructions that are compiled wrongly; the same text where it has none."""
     for row in REWRITES:
-        if row.beside is None or row.beside.search(text):
+        if all(pattern.search(text) for pattern in row.beside):
             text = row.instruction.sub(row.replacement, text)
     return text
