@@ -14,7 +14,7 @@ under a divergent branch is uniform. Later optimisation removes the branch: the 
 threads. Each condition reads other bits, or compilers would join branches.
 
 Only statements that contain no barrier are marked, and only where a variable that they set is used outside of them. A
-call of a function that threads may leave apart is one: where it is inlined, its returns are jumps out of branches.
+call of a function with early returns is one: where it is inlined, its returns are jumps out of branches.
 """
 
 from __future__ import annotations
@@ -59,13 +59,16 @@ def mark_divergence(program: Program) -> Program:
         return program
     parameters = {f.name: tuple(p.name for p in f.parameters) for f in program.functions}
     numbers = count(0, 2)  # of marks, even ones: those of `branch_values` are odd
-    left = frozenset(f.name for f in program.functions if _is_left_early(f))
+    with_early_returns: set[str] = set()
+    for function in program.functions:  # callees come first
+        if _has_early_return(function) or any(c.function in with_early_returns for c in _calls(function.body)):
+            with_early_returns.add(function.name)
     divergent: dict[str, set[str]] = {name: set() for name in parameters}  # parameters, by function
 
     def marked(function: Function, *, is_kernel: bool = False) -> Function:
         names = None if is_kernel else frozenset(divergent[function.name])
         uniform = Uniformity(function, arguments=is_kernel, divergent=names)
-        marker = _BranchMarker(function, callees, left, uniform, numbers)
+        marker = _BranchMarker(function, callees, frozenset(with_early_returns), uniform, numbers)
         for call in _calls(function.body):
             for name, value in zip(parameters[call.function], call.args, strict=True):
                 if not marker.uniform.is_uniform(value):
@@ -84,12 +87,12 @@ class _BranchMarker:
         self,
         function: Function,
         callees: frozenset[str],
-        left: frozenset[str],
+        with_early_returns: frozenset[str],
         uniform: Uniformity,
         numbers: Iterator[int],
     ) -> None:
         self.uniform = uniform
-        self._left = left
+        self._with_early_returns = with_early_returns
         self._numbers = numbers
         self._marks = Marks(function.body, callees)
         self._mentions = mentions((function.body,))
@@ -120,7 +123,9 @@ class _BranchMarker:
         return Compare(CompareOp.LT, varying(zero, next(self._numbers)), one, BOOLEAN, span=span)
 
     def _needs_mark(self, statement: Stmt) -> bool:
-        if self._marks.has_barrier(statement) or not self._diverges(statement) or not self._is_used_outside(statement):
+        if isinstance(statement, Return) or self._marks.has_barrier(statement):
+            return False
+        if not self._diverges(statement) or not self._is_used_outside(statement):
             return False
         return not isinstance(statement, For | While) or not self._is_run_alike(statement)
 
@@ -143,7 +148,7 @@ class _BranchMarker:
 
     def _diverges(self, statement: Stmt) -> bool:
         """Whether threads go apart in a statement."""
-        if any(call.function in self._left for call in _called_by(statement)):
+        if any(call.function in self._with_early_returns for call in _called_by(statement)):
             return True
         match statement:
             case Assign():
@@ -162,13 +167,13 @@ class _BranchMarker:
             return True
         if any(_sets_elements(inner) for inner in all_statements((statement,))):
             return True
-        if any(call.function in self._left for call in _calls((statement,))):
+        if any(call.function in self._with_early_returns for call in _calls((statement,))):
             return True
         within = mentions(((statement,),))
         return any(self._mentions.get(slot, 0) > within.get(slot, 0) for slot in assigned((statement,)))
 
 
-def _is_left_early(function: Function) -> bool:
+def _has_early_return(function: Function) -> bool:
     """Whether a function has a return in a branch or a loop, which some of its threads may take."""
     return any(isinstance(s, Return) and s not in function.body for s in all_statements(function.body))
 

@@ -292,6 +292,11 @@ def whole0(t, n, s, x, o, i, p, q):
                 return np.int64(7)
     o[i] += 64
     return np.int64(7)
+
+
+@cuda.jit(device=True)
+def passed_on(t, n, s, x, o, i, p, q):
+    return whole0(t, n, s, x, o, i, p, q)
 """
 CALLS = {
     "loop": "for j in range(n):\n    v0 = whole0(t, n, s, x, o, i, p, q)",
@@ -300,6 +305,7 @@ CALLS = {
     "condition": "for j in range(n):\n    if whole0(t, n, s, x, o, i, p, q) == 3:\n        v0 = 5",
     "while": "v1 = 0\nwhile v1 < n:\n    v0 = whole0(t, n, s, x, o, i, p, q)\n    v1 += 1",
     "branch": "for j in range(n):\n    if n > 2:\n        v0 = whole0(t, n, s, x, o, i, p, q)",
+    "passed on": "for j in range(n):\n    v0 = passed_on(t, n, s, x, o, i, p, q)",
     "two": "for j in range(n):\n    v0 = whole0(t, n, s, x, o, i, p, q) + whole0(t, n, s, x, o, i, p, q)",
 }
 
