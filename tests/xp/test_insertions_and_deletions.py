@@ -28,6 +28,7 @@ _PLACES = (
     *_SLICES,
     *(np.asarray(n).astype(kind) for n, kind in itertools.product((1, *_LISTS), (np.int64, np.uint8, np.int8))),
     *(np.asarray(n) for n in _BOOLS),
+    np.array([]),
 )
 _VALUES = (7, [8, 9], [1, 2, 3], [[1], [2], [3]], [[1, 2, 3, 4]], np.arange(12).reshape(4, 3))
 
@@ -42,6 +43,7 @@ def _outcome(call):
 def _compare(what, wanted, found):
     if isinstance(wanted, Exception):
         assert isinstance(found, errors.PortaGPUError), f"{what}: {found!r} for {wanted!r}"
+        assert isinstance(found, IndexError | ValueError | TypeError), f"{what}: {found!r} for {wanted!r}"
         return
     assert not isinstance(found, Exception), f"{what}: {found!r}"
     np.testing.assert_array_equal(found.copy_to_host(), wanted, err_msg=what)
@@ -79,7 +81,7 @@ def test_insertions(device, name):
     for places, axis, what in _each(name):
         for values in _VALUES:
             wanted = _outcome(lambda places=places, axis=axis, values=values: np.insert(host, places, values, axis))
-            if "same_kind" in str(wanted):
+            if isinstance(wanted, TypeError) and "same_kind" in str(wanted):
                 continue  # NumPy adds int64 to unsigned places in place
             for given in (places, _on_device(places)):
                 found = _outcome(lambda given=given, axis=axis, values=values: np.insert(x, given, values, axis))

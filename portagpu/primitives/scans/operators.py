@@ -19,7 +19,8 @@ _TEXTS = {
     "bitwise_or": "x | y",
     "bitwise_xor": "x ^ y",
 }
-# 1 * z loses an infinite part, or NaN in one: the identity, 1 with a negative zero, is what no product is taken with
+# 1 * z loses an infinite part, or NaN in one: no product is taken with the identity, 1 with a negative zero. An element
+# 1-0j is taken for it: beside it an infinite part stays, where NumPy's product has NaN.
 _COMPLEX_PRODUCT = "y if x == 1 and np.signbit(x.imag) else x if y == 1 and np.signbit(y.imag) else x * y"
 _LOWEST, _HIGHEST = frozenset({"maximum"}), frozenset({"minimum"})
 

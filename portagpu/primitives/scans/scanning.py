@@ -127,7 +127,8 @@ def scan(
         result_shape = (*shape[:number], length + initial, *shape[number + 1 :])
         target = device_array(result_shape, dtype, context=context)
         if initial:
-            _fill_first(target, number, joining.identity + 0, dtype)  # NumPy's begin with 0.0, and 1+0j
+            # NumPy's begin with 0.0, and 1+0j
+            _fill_first(target, number, dtype.type(joining.identity) + dtype.type(0), dtype)
         if array.size:
             where = as_stream(stream, context)
             others = streams_beside(where, (source, *([] if told is None else [told])))

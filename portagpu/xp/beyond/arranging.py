@@ -131,7 +131,7 @@ def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> DeviceN
 
 
 def _places(obj: Any, extent: int, shape: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """What `numpy.insert` inserts in front of, on the host: 0-d where ``obj`` is one integer. Raises `ShapeError`."""
+    """Indices of `numpy.insert`, on the host; 0-d for one integer. Raises `ShapeError`, `SubscriptTypeError`."""
     if isinstance(obj, DeviceNDArray):
         obj = obj.copy_to_host()  # new places follow from them, and the result's shape
     places = np.arange(extent)[obj] if isinstance(obj, slice) else host_array(obj)
@@ -139,7 +139,7 @@ def _places(obj: Any, extent: int, shape: tuple[int, ...]) -> np.ndarray[Any, np
         raise ShapeError(f"places of insertions are one integer, or have one axis, not shape {places.shape}")
     if places.dtype == bool:
         places = np.flatnonzero(places)
-    if places.size and places.dtype.kind not in "iu":
+    if places.dtype.kind not in "iu" and (places.size or isinstance(obj, np.ndarray)):  # an empty list is of floats
         raise SubscriptTypeError(f"places are integers, not {places.dtype}")
     if places.size and (places.min() < -extent or places.max() > extent):
         raise OutOfBoundsError(f"nothing is inserted there in an array of shape {shape}: places end at {extent}")
