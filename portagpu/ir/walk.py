@@ -180,6 +180,18 @@ def assigned(statements: tuple[Stmt, ...]) -> set[tuple[str, Type]]:
     return found
 
 
+def calls_in(body: tuple[Stmt, ...]) -> Iterator[CallFunction]:
+    """Calls of device functions in statements, those in their blocks too."""
+    for statement in all_statements(body):
+        yield from own_calls(statement)
+
+
+def own_calls(statement: Stmt) -> Iterator[CallFunction]:
+    """Calls of device functions in a statement's own expressions, not in its blocks."""
+    for top in expressions(statement):
+        yield from (e for e in all_expressions(top) if isinstance(e, CallFunction))
+
+
 def all_expressions(expr: Expr) -> Iterator[Expr]:
     """An expression and everything in it, outer before inner and left before right."""
     waiting = [expr]

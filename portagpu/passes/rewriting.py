@@ -21,7 +21,7 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import Function, Parameter, Program
 from portagpu.ir.types import BOOLEAN, Scalar
-from portagpu.ir.walk import all_expressions, all_statements, expressions, named_nodes, rebuilt
+from portagpu.ir.walk import calls_in, named_nodes, rebuilt
 
 Change = Callable[[Stmt], Iterable[Stmt]]
 
@@ -85,12 +85,7 @@ def handed_down(program: Program, parameters: tuple[Parameter, ...], needs: Call
 
 def calls_one_of(function: Function, names: set[str]) -> bool:
     """Whether a function calls any of these."""
-    return any(
-        isinstance(expr, CallFunction) and expr.function in names
-        for statement in all_statements(function.body)
-        for top in expressions(statement)
-        for expr in all_expressions(top)
-    )
+    return any(call.function in names for call in calls_in(function.body))
 
 
 def _with_arguments(function: Function, needing: set[str], parameters: tuple[Parameter, ...]) -> Function:

@@ -47,8 +47,18 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import Function, Program
 from portagpu.ir.types import BOOLEAN, INT, VOID
-from portagpu.ir.walk import all_expressions, all_statements, assigned, blocks, children, expressions
+from portagpu.ir.walk import (
+    all_expressions,
+    all_statements,
+    assigned,
+    blocks,
+    calls_in,
+    children,
+    expressions,
+    own_calls,
+)
 from portagpu.passes.barriers.marks import is_own, varying
+from portagpu.passes.rewriting import calls_one_of
 from portagpu.source import Span
 
 
@@ -59,17 +69,14 @@ def mark_divergence(program: Program) -> Program:
         return program
     parameters = {f.name: tuple(p.name for p in f.parameters) for f in program.functions}
     numbers = count(0, 2)  # of marks, even ones: those of `branch_values` are odd
-    with_early_returns: set[str] = set()
-    for function in program.functions:  # callees come first
-        if _has_early_return(function) or any(c.function in with_early_returns for c in _calls(function.body)):
-            with_early_returns.add(function.name)
+    with_early_returns = _with_early_returns(program)
     divergent: dict[str, set[str]] = {name: set() for name in parameters}  # parameters, by function
 
     def marked(function: Function, *, is_kernel: bool = False) -> Function:
         names = None if is_kernel else frozenset(divergent[function.name])
         uniform = Uniformity(function, arguments=is_kernel, divergent=names)
-        marker = _BranchMarker(function, callees, frozenset(with_early_returns), uniform, numbers)
-        for call in _calls(function.body):
+        marker = _BranchMarker(function, callees, with_early_returns, uniform, numbers)
+        for call in calls_in(function.body):
             for name, value in zip(parameters[call.function], call.args, strict=True):
                 if not marker.uniform.is_uniform(value):
                     divergent[call.function].add(name)
@@ -148,7 +155,7 @@ class _BranchMarker:
 
     def _diverges(self, statement: Stmt) -> bool:
         """Whether threads go apart in a statement."""
-        if any(call.function in self._with_early_returns for call in _called_by(statement)):
+        if any(call.function in self._with_early_returns for call in own_calls(statement)):
             return True
         match statement:
             case Assign():
@@ -167,15 +174,20 @@ class _BranchMarker:
             return True
         if any(_sets_elements(inner) for inner in all_statements((statement,))):
             return True
-        if any(call.function in self._with_early_returns for call in _calls((statement,))):
+        if any(call.function in self._with_early_returns for call in calls_in((statement,))):
             return True
         within = mentions(((statement,),))
         return any(self._mentions.get(slot, 0) > within.get(slot, 0) for slot in assigned((statement,)))
 
 
-def _has_early_return(function: Function) -> bool:
-    """Whether a function has a return in a branch or a loop, which some of its threads may take."""
-    return any(isinstance(s, Return) and s not in function.body for s in all_statements(function.body))
+def _with_early_returns(program: Program) -> frozenset[str]:
+    """Functions with a return in a branch or a loop, which only some threads may take, and those that call one."""
+    found: set[str] = set()
+    for function in program.functions:  # callees come first
+        early = any(isinstance(s, Return) and s not in function.body for s in all_statements(function.body))
+        if early or calls_one_of(function, found):
+            found.add(function.name)
+    return frozenset(found)
 
 
 def _may_branch(value: Expr) -> bool:
@@ -197,15 +209,4 @@ def _sets_elements(statement: Stmt) -> bool:
         return True
     if isinstance(statement, Instruction) and statement.results:
         return True
-    return any(is_own(value) for call in _calls((statement,)) for value in call.args)
-
-
-def _calls(body: tuple[Stmt, ...]) -> Iterable[CallFunction]:
-    for statement in all_statements(body):
-        yield from _called_by(statement)
-
-
-def _called_by(statement: Stmt) -> Iterable[CallFunction]:
-    """The calls in a statement's own expressions, not in its blocks."""
-    for top in expressions(statement):
-        yield from (e for e in all_expressions(top) if isinstance(e, CallFunction))
+    return any(is_own(value) for call in calls_in((statement,)) for value in call.args)

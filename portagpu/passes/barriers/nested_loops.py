@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from portagpu.ir.analysis.uniform import Uniformity
 from portagpu.ir.nodes import Break, CallFunction, Continue, Expr, For, If, Return, Stmt, While
 from portagpu.ir.program import Function, Program
-from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
+from portagpu.ir.walk import all_statements, blocks, own_calls
 
 _Loop = For | While
 
@@ -54,7 +54,7 @@ class _Search:
             self._looping[name] = False  # of a function that calls itself, should there be one
             body = self._functions[name].body if name in self._functions else ()
             self._looping[name] = any(
-                isinstance(s, For | While) or any(self._loops(c.function) for c in _calls(s))
+                isinstance(s, For | While) or any(self._loops(c.function) for c in own_calls(s))
                 for s in all_statements(body)
             )
         return self._looping[name]
@@ -62,7 +62,7 @@ class _Search:
     def _nests(self, loop: _Loop) -> bool:
         inner = list(all_statements(loop.body))
         return any(isinstance(s, For | While) for s in inner) or any(
-            self._loops(c.function) for s in (loop, *inner) for c in _calls(s)
+            self._loops(c.function) for s in (loop, *inner) for c in own_calls(s)
         )
 
     def _diverges(self, body: tuple[Stmt, ...], uniform: Uniformity, *, apart: bool) -> bool:
@@ -75,7 +75,7 @@ class _Search:
                 inner = apart or not uniform.is_uniform(statement.condition)
             elif isinstance(statement, For | While) and (apart or not all(map(uniform.is_uniform, _bounds(statement)))):
                 return True
-            if any(self._call_diverges(call, uniform, apart) for call in _calls(statement)):
+            if any(self._call_diverges(call, uniform, apart) for call in own_calls(statement)):
                 return True
             if any(self._diverges(block, uniform, apart=inner) for block in blocks(statement)):
                 return True
@@ -100,8 +100,3 @@ def _outermost(body: tuple[Stmt, ...]) -> Iterator[_Loop]:
 
 def _bounds(loop: _Loop) -> tuple[Expr, ...]:
     return (loop.condition,) if isinstance(loop, While) else (loop.start, loop.stop, loop.step)
-
-
-def _calls(statement: Stmt) -> Iterator[CallFunction]:
-    for top in expressions(statement):
-        yield from (e for e in all_expressions(top) if isinstance(e, CallFunction))
