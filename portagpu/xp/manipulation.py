@@ -288,7 +288,7 @@ def tile(x: Any, repetitions: tuple[int, ...], /) -> DeviceNDArray:
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is one integer, as far as its type tells: every array has ``__index__``."""
+    """Whether a value is one integer by its type; every array has ``__index__``, of those only 0-d ones are."""
     return hasattr(value, "__index__") and not getattr(value, "ndim", 0)
 
 

@@ -118,7 +118,7 @@ def _run(statement: str, registers: dict[str, z3.ExprRef]) -> None:
 
 
 def _value(opcode: list[str], values: list[z3.ExprRef]) -> z3.ExprRef:
-    """What an instruction gives, of numbers their bits."""
+    """Result of an instruction; of numbers, their bits."""
     match opcode, values:
         case ["setp", operator, "f32"], [a, b]:
             return _compared_numbers(operator, a, b)

@@ -26,7 +26,8 @@ def power(ctx: FunctionState, left: Value, right: Value, kind: Element) -> Expr:
             return _product(ctx, once(ctx, convert(ctx, left, kind)), exponent, kind)
         if exponent < 0 and not kind.dtype.is_inexact:
             kind = ctx.program.py_float
-        if exponent < 0 and kind.dtype.is_float and -exponent <= (1 if kind.dtype is FLOAT16 else _LONGEST):
+        longest = 1 if kind.dtype is FLOAT16 else _LONGEST  # `pow` of halves is computed in float32, without overflow
+        if exponent < 0 and kind.dtype.is_float and -exponent <= longest:
             return _reciprocal(ctx, once(ctx, convert(ctx, left, kind)), -exponent, kind)
     if kind.dtype is BOOL:
         kind = PYINT

@@ -71,9 +71,7 @@ def _delete(arr: Any, obj: Any, axis: int | None = None) -> DeviceNDArray:
         x, axis = x.ravel(), 0
     at = normal_axis(axis, x.ndim)
     extent = x.shape[at]
-    gone = obj if isinstance(obj, slice | DeviceNDArray) else host_array(obj)
-    if isinstance(gone, np.ndarray) and not gone.size and not isinstance(obj, np.ndarray):
-        gone = gone.astype(np.int64)  # an empty list
+    gone = obj if isinstance(obj, slice | DeviceNDArray) else _host_indices(obj)
     if not isinstance(gone, slice) and gone.dtype == np.bool_ and gone.shape != (extent,):
         raise ShapeError(f"bools of shape {gone.shape} are not those of {extent} elements")
     order = _order_of_rest(x, at, single=isinstance(gone, slice) or (gone.size == 1 and gone.dtype.kind != "b"))
@@ -134,17 +132,23 @@ def _places(obj: Any, extent: int, shape: tuple[int, ...]) -> np.ndarray[Any, np
     """Indices of `numpy.insert`, on the host; 0-d for one integer. Raises `ShapeError`, `SubscriptTypeError`."""
     if isinstance(obj, DeviceNDArray):
         obj = obj.copy_to_host()  # new places follow from them, and the result's shape
-    places = np.arange(extent)[obj] if isinstance(obj, slice) else host_array(obj)
+    places = np.arange(extent)[obj] if isinstance(obj, slice) else _host_indices(obj)
     if places.ndim != 1 and (places.ndim or places.dtype == bool):
         raise ShapeError(f"places of insertions are one integer, or have one axis, not shape {places.shape}")
     if places.dtype == bool:
         places = np.flatnonzero(places)
-    if places.dtype.kind not in "iu" and (places.size or isinstance(obj, np.ndarray)):  # an empty list is of floats
+    if places.dtype.kind not in "iu":
         raise SubscriptTypeError(f"places are integers, not {places.dtype}")
     if places.size and (places.min() < -extent or places.max() > extent):
         raise OutOfBoundsError(f"nothing is inserted there in an array of shape {shape}: places end at {extent}")
     places = places.astype(np.int64)
     return np.where(places < 0, places + extent, places)
+
+
+def _host_indices(obj: Any) -> np.ndarray[Any, Any]:
+    """Indices of the host as an array; an empty list has integers, an array without elements its own dtype."""
+    found = host_array(obj)
+    return found if found.size or isinstance(obj, np.ndarray) else found.astype(np.int64)
 
 
 def _block(arrays: Any) -> DeviceNDArray:
