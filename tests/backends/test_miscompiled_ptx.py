@@ -12,7 +12,9 @@ from portagpu.backends.opencl.ptx.miscompiled import rewritten
 _TWO_MINIMA = "\tmin.s32 \t%r8, %r5, %r6;\n\tmin.s32 \t%r9, %r8, %r7;\n"
 _SIZE, _SQUARE, _COSINE = "\tabs.f32 \t%f9, %f1;\n", "\tmul.f32 \t%f9, %f1, %f1;\n", "\tcos.approx.f32 \t%f9, %f1;\n"
 _ZERO = "\tmov.u16 \t%rs9, 0;\n\tmov.u32 \t%r9, 0;\n"
-_NEGATIVE_ZERO = "\tmax.f32 \t%f9, %f8, 0f80000000;\n"
+_ZERO_LIMIT = "\tmax.f32 \t%f9, %f8, 0f00000000;\n"
+_ONE_AND_ZERO = "\tmov.f64 \t%fd3, 0d3FF0000000000000;\n\tmov.f64 \t%fd4, 0d0000000000000000;\n"
+_NEGATIVE_ZERO = "\tadd.f32 \t%f9, %f8, 0f80000000;\n"
 
 
 @pytest.mark.parametrize(
@@ -38,6 +40,19 @@ _NEGATIVE_ZERO = "\tmax.f32 \t%f9, %f8, 0f80000000;\n"
         ("selp.f32 \t%f1, %f2, 0f3F800000, %p1", "\tmov.f32 \t%f2, 0f80000000;\n"),
         ("selp.f32 \t%f1, 0f40000000, 0f80000000, %p1", ""),
         ("abs.f32 \t%f2, %f1", _NEGATIVE_ZERO),
+        ("min.f32 \t%f2, %f1, 0f3F800000", _ZERO_LIMIT),
+        ("min.f32 \t%f2, %f1, 0f3F800000", _NEGATIVE_ZERO),
+        ("min.f64 \t%fd2, %fd1, 0d3FF0000000000000", "\tadd.f64 \t%fd9, %fd8, 0d8000000000000000;\n"),
+        ("min.f32 \t%f2, %f1, %f3", "\tmov.f32 \t%f3, 0f3F800000;\n" + _ZERO_LIMIT),
+        (
+            "min.f64 \t%fd2, %fd3, %fd1",
+            "\tmov.f64 \t%fd3, 0d3FF0000000000000;\n\tmov.f64 \t%fd4, 0d0000000000000000;\n",
+        ),
+        ("setp.lt.f32 \t%p1, %f1, 0f3F800000", _ZERO_LIMIT),
+        ("setp.le.f32 \t%p1, %f1, 0f3F800000", _ZERO_LIMIT),
+        ("setp.geu.f32 \t%p1, %f1, 0f3F800000", _NEGATIVE_ZERO),
+        ("setp.gtu.f32 \t%p1, %f1, 0f3F800000", _NEGATIVE_ZERO),
+        ("setp.lt.f32 \t%p1, %f1, 0f3F800000", _ZERO_LIMIT + _SIZE),
         ("neg.s32 \t%r2, %r1", _TWO_MINIMA),
         ("sub.s32 \t%r2, 0, %r1", _TWO_MINIMA.replace("min", "max")),
         ("add.s64 \t%rd2, %rd1, 38654705664", ""),
@@ -45,13 +60,33 @@ _NEGATIVE_ZERO = "\tmax.f32 \t%f9, %f8, 0f80000000;\n"
     ],
 )
 def test_replacements_mean_the_same(line: str, beside: str) -> None:
+    _assert_the_same(line, line, beside)
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+@pytest.mark.parametrize("line", ["min.{0} \t%{1}2, %{1}1, {2}", "max.{0} \t%{1}2, %{1}1, {3}"])
+def test_choices_of_zero_are_what_was_written(line: str, kind: str) -> None:
+    zeros = ("0f00000000", "0f80000000") if kind == "f32" else ("0d0000000000000000", "0d8000000000000000")
+    operator = "lt" if line.startswith("min") else "gt"
+    line = line.format(kind, {"f32": "f", "f64": "fd"}[kind], *zeros)
+    result, number, zero = re.findall(r"%\w+|0[fd]\w+", line)
+    choice = f"setp.{operator}.{kind} %p9, {number}, {zero}; selp.{kind} {result}, {number}, {zero}, %p9"
+    _assert_the_same(line, choice, "")
+
+
+def _assert_the_same(line: str, meant: str, beside: str) -> None:
+    """Proves that what a line is replaced with does what is meant: one or more instructions, for all values."""
     text = rewritten(f"{beside}\t{line};\n")
     lines = text.removeprefix(beside)
     assert line not in lines
     assert beside in text
     result = re.findall(r"%\w+", line)[0]
     values = {name: _variable(name) for name in re.findall(r"%\w+", line)}
-    _run(line, before := dict(values))
+    for constant in re.findall(r"mov\.f\d+\s[^;]*", beside):
+        _run(constant, values)
+    before = dict(values)
+    for statement in meant.split(";"):
+        _run(statement, before)
     for statement in re.findall(r"[a-z][^;{}]*(?:\{[^}]*\}[^;{}]*)?;", lines.replace("{ .reg", ".reg")):
         _run(statement.rstrip(";"), values)
     solver = z3.Solver()
@@ -78,6 +113,19 @@ def test_replacements_mean_the_same(line: str, beside: str) -> None:
         "\tmov.f32 \t%f1, 0f80000000;\n",
         "\tselp.f32 \t%f1, 0f00000000, 0f3F800000, %p1;\n",
         "\tneg.f32 \t%f2, %f1;\n",
+        "\tmin.f32 \t%f2, %f1, 0f3F800000;\n",  # without a zero
+        *(
+            f"\tmov.f32 \t%f4, 0f00000000;\n\tmov.f32 \t%f3, 0f3F800000;\n{other}\tmin.f32 \t%f2, %f1, %f3;\n"
+            for other in (
+                "\tld.global.f32 \t%f3, [%rd1];\n",  # 1 is not its only value
+                "\t@%p1 mov.f32 \t%f3, %f5;\n",
+                "\tld.global.v2.f32 \t{%f6, %f3}, [%rd1];\n",
+                "\t{ .reg .b32 t; mov.b32 %f3, t; }\n",
+                "}\n.func second()\n{\n",  # of another function
+            )
+        ),
+        "\tmin.f32 \t%f2, %f1, 0f3F000000;\n\tmax.f32 \t%f3, %f2, 0f00000000;\n",  # not 1
+        "\tsetp.gt.f32 \t%p1, %f1, 0f3F800000;\n\tmax.f32 \t%f3, %f2, 0f00000000;\n",
         "// neg.s16 %rs2, %rs1;\n",
     ],
 )
@@ -89,13 +137,13 @@ def _variable(name: str) -> z3.ExprRef:
     """A register of PTX, by its name: numbers as their bits."""
     if name.startswith("%p"):
         return z3.Bool(name)
-    return z3.BitVec(name, 64 if name.startswith("%rd") else 16 if name.startswith("%rs") else 32)
+    return z3.BitVec(name, 64 if name[1:].startswith(("rd", "fd")) else 16 if name.startswith("%rs") else 32)
 
 
 def _operand(text: str, bits: int, registers: dict[str, z3.ExprRef]) -> z3.ExprRef:
     if text in registers:
         return registers[text]
-    return z3.BitVecVal(int(text.replace("0f", "0x"), 16 if text.startswith("0") and len(text) > 1 else 10), bits)
+    return z3.BitVecVal(int(re.sub("^0[fd]", "0x", text), 16 if text.startswith("0") and len(text) > 1 else 10), bits)
 
 
 def _run(statement: str, registers: dict[str, z3.ExprRef]) -> None:
@@ -120,8 +168,10 @@ def _run(statement: str, registers: dict[str, z3.ExprRef]) -> None:
 def _value(opcode: list[str], values: list[z3.ExprRef]) -> z3.ExprRef:
     """Result of an instruction; of numbers, their bits."""
     match opcode, values:
-        case ["setp", operator, "f32"], [a, b]:
+        case ["setp", operator, "f32" | "f64"], [a, b]:
             return _compared_numbers(operator, a, b)
+        case ["min", "f32" | "f64"], [a, b]:  # one of them is neither NaN nor zero
+            return z3.If(z3.Not(_compared_numbers("ge", b, b)), a, z3.If(_compared_numbers("ltu", b, a), b, a))
         case ["min" | "max" as function, kind], [a, b]:
             smaller = a < b if kind.startswith("s") else z3.ULT(a, b)
             return z3.If(smaller, a, b) if function == "min" else z3.If(smaller, b, a)
@@ -159,8 +209,9 @@ def _value(opcode: list[str], values: list[z3.ExprRef]) -> z3.ExprRef:
 
 
 def _compared_numbers(operator: str, a: z3.BitVecRef, b: z3.BitVecRef) -> z3.BoolRef:
-    """A comparison of float32 numbers by IEEE 754; operators that end in u hold of NaN."""
-    a, b = z3.fpBVToFP(a, z3.Float32()), z3.fpBVToFP(b, z3.Float32())
+    """A comparison of numbers by IEEE 754; operators that end in u hold of NaN."""
+    kind = z3.Float32() if a.size() == 32 else z3.Float64()
+    a, b = z3.fpBVToFP(a, kind), z3.fpBVToFP(b, kind)
     functions = {"lt": z3.fpLT, "le": z3.fpLEQ, "gt": z3.fpGT, "ge": z3.fpGEQ}
     ordered = functions[operator[:2]](a, b)
     return z3.Or(ordered, z3.fpIsNaN(a), z3.fpIsNaN(b)) if operator.endswith("u") else ordered

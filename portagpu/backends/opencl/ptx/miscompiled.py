@@ -12,10 +12,16 @@ wrong in these cases, whatever wrote the PTX: NVRTC and nvcc meet them, too.
   ``x * x > -1``, ``cos(x) < 2``, and the first turn of an unrolled search for the largest ``abs(x)``.
 - Of two float32 constants with -0.0 among them zero has the wrong sign (``-0.0 if c else 1.0``), and absolute values of
   -0.0 do where it is taken for 0 or more: ``abs(max(x * x, -0.0))``.
+- A float32 or float64 number that is limited to 1 and then to 0, ``fmax(fmin(x, 1), 0)``, is 0 for NaN, as if the
+  limits stood in the other order; with ``-0.0`` as the lower one zero has the wrong sign. Comparisons with 1 are made
+  with the number beside it, which is not taken for this limit.
 - sm_90: a minimum or maximum of 16-bit values is one of pairs of them. ``max(a, 7) == 7`` asks for the wrong half, and
   of two that are made a pair one may read a register that has been written since.
 
-Each comparison is replaced by the negation of its opposite, which is right. ``ptxas`` 13.5 is right in the first four.
+- NVVM, the first step, makes ``x if x < 0.0 else 0.0`` a minimum and ``x if x > -0.0 else -0.0`` a maximum, of which
+  the hardware takes the other zero. Where ``fmin`` and ``fmax`` are meant, either zero is right.
+
+Comparisons of a known range are replaced by the negation of their opposites. ``ptxas`` 13.5 is right in the first four.
 
 PTX ISA: "Integer Arithmetic Instructions" (``neg``, ``abs``, ``add``, ``sub``), "Logic and Shift Instructions",
 "Comparison and Selection Instructions" (``setp``, ``selp``; comparisons that end in ``u`` hold for NaN).
@@ -23,11 +29,12 @@ PTX ISA: "Integer Arithmetic Instructions" (``neg``, ``abs``, ``add``, ``sub``),
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-REVISION = "2"  # a part of the cache's keys: another number for another table
+REVISION = "3"  # a part of the cache's keys: another number for another table
 _TWO_EXTREMES = re.compile(r"\b(?:min|max)\.s32\b.*\b(?:min|max)\.s32\b", re.DOTALL)
 _KNOWN_RANGE = re.compile(
     r"\b(?:abs|copysign|(?:sin|cos|tanh|ex2)\.approx)(?:\.ftz)?\.f32\b"
@@ -40,6 +47,16 @@ _EXTREME_OF_16_BITS = re.compile(
     r"^(?P<indent>[ \t]*)(?P<function>min|max)\.(?P<kind>[su])16\s+(?P<d>%\w+), (?P<a>%\w+), (?P<b>%\w+|-?\d+);$",
     re.MULTILINE,
 )
+_WITH_ONE = re.compile(
+    r"^(?P<before>[ \t]*setp)\.(?P<operator>lt|le|geu|gtu)\.f32(?P<operands>\s+%\w+, %\w+,) 0f3F800000;$", re.MULTILINE
+)
+_BESIDE_ONE = {"lt": "le 0f3F7FFFFF", "geu": "gtu 0f3F7FFFFF", "le": "lt 0f3F800001", "gtu": "geu 0f3F800001"}
+_MINIMUM = re.compile(
+    r"^(?P<indent>[ \t]*)min\.(?P<kind>f32|f64)\s+(?P<d>%\w+), (?P<a>[^,;\n]+), (?P<b>[^,;\n]+);$", re.MULTILINE
+)
+_ONES = {"f32": ("0f3F7FFFFF", "0f3F800000"), "f64": ("0d3FEFFFFFFFFFFFFF", "0d3FF0000000000000")}  # and what is before
+_ZERO_LIMIT = re.compile(r"\b0(?:f[08]0{7}|d[08]0{15})\b")
+_ZERO_CHOSEN = r"\g<indent>{{ .reg .pred zero; setp.{0} zero, \g<a>, {1}; selp.b{2} \g<d>, {3}, \g<a>, zero; }}"
 _CHOICE = re.compile(r"^[ \t]*selp\.f32\s[^;\n]*;$", re.MULTILINE)
 _NEGATIVE_ZERO = re.compile(r"\b0f80000000\b")
 _ZERO = re.compile(r"\bmov\.[sub](?:16|32)\s+%\w+, 0;")
@@ -82,6 +99,37 @@ def _negated_opposite(match: re.Match[str]) -> str:
     return f"{opposite}\n{indent}not.pred {result}, {result};"
 
 
+def _beside_one(match: re.Match[str]) -> str:
+    """``x < 1`` as ``x <= 1 - 2**-24`` and ``x <= 1`` as ``x < 1 + 2**-23``: no number lies between."""
+    operator, number = _BESIDE_ONE[match["operator"]].split()
+    return f"{match['before']}.{operator}.f32{match['operands']} {number};"
+
+
+def _at_most_one(match: re.Match[str]) -> str:
+    """A minimum of a number and 1, by a comparison with the number before 1."""
+    kind, operands = match["kind"], (match["a"], match["b"])
+    below, one = _ONES[kind]
+    others = [operand for operand in operands if operand != one and not _is_always(match, operand, f"mov.{kind}", one)]
+    if len(others) != 1:
+        return match[0]
+    indent, result, number = match["indent"], match["d"], others[0]
+    return (
+        f"{indent}{{ .reg .pred less; setp.le.{kind} less, {number}, {below}; "
+        f"selp.{kind} {result}, {number}, {one}, less; }}"
+    )
+
+
+def _is_always(match: re.Match[str], register: str, move: str, number: str) -> bool:
+    """Whether one instruction of the function sets the register, a move of the number."""
+    text, name = match.string, re.escape(register)
+    ends = [0, *(head.start() for head in re.finditer(r"\.(?:entry|func)\s", text)), len(text)]
+    after = bisect.bisect(ends, match.start())
+    function = text[ends[after - 1] : ends[after]]
+    target = rf"(?:{name}|{{[^}}\n]*{name}\b[^}}\n]*}}),"
+    setting = re.findall(rf"(?:^|[;{{}}])[\s{{]*(?:@!?%\w+\s+)?(\w[\w.]*\s+{target}[^;\n]*)", function, re.MULTILINE)
+    return [instruction.split() for instruction in setting] == [[move, f"{register},", number]]
+
+
 def _in_32_bits(match: re.Match[str]) -> str:
     """A minimum or maximum of 16-bit values, as one of 32-bit ones."""
     kind, other = match["kind"], match["b"]
@@ -118,6 +166,17 @@ REWRITES = (  # those of 16 bits first: as 32-bit minima they count for what fol
     Rewrite(instruction=_line("add.s64 D, A, K"), replacement=_high_word_sum),
     Rewrite(instruction=_line("sub.s16 D, A, B"), replacement=_DIFFERENCE.format(16), beside=(_ZERO,)),
     Rewrite(instruction=_line("sub.s32 D, A, B"), replacement=_DIFFERENCE.format(32), beside=(_ZERO, _TWO_EXTREMES)),
+    Rewrite(instruction=_WITH_ONE, replacement=_beside_one, beside=(_ZERO_LIMIT,)),
+    Rewrite(instruction=_MINIMUM, replacement=_at_most_one, beside=(_ZERO_LIMIT,)),
+    *(
+        Rewrite(instruction=_line(f"{line}, {zero}"), replacement=_ZERO_CHOSEN.format(opposite, zero, bits, number))
+        for line, opposite, zero, bits, number in (
+            ("min.f32 D, A", "geu.f32", "0f00000000", 32, "0x00000000"),
+            ("max.f32 D, A", "leu.f32", "0f80000000", 32, "0x80000000"),
+            ("min.f64 D, A", "geu.f64", "0d0000000000000000", 64, "0x0000000000000000"),
+            ("max.f64 D, A", "leu.f64", "0d8000000000000000", 64, "0x8000000000000000"),
+        )
+    ),
     Rewrite(instruction=_COMPARISON, replacement=_negated_opposite, beside=(_KNOWN_RANGE,)),
     Rewrite(
         instruction=_line("abs.f32 D, A"),
