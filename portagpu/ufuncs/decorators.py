@@ -95,7 +95,9 @@ def guvectorize(*args: Any, target: str = "cuda", identity: Any = None, writable
     ``guvectorize(signatures, layout)`` or ``guvectorize(layout)``, with a layout such as ``"(m,n),(n,p)->(m,p)"``. The
     function gets a sub-array for each input and output and writes into the outputs; scalars ``()`` are numbers, or
     arrays of one element where their signature says so and always for outputs. ``writable_args`` are the places of
-    inputs that it may write; ``target``, ``identity`` and ``options`` are as with `vectorize`.
+    inputs that it may write; ``target``, ``identity`` and ``options`` are as with `vectorize`. Where no signature holds
+    a host array's dtype, one of a smaller dtype of its kind is taken, as in CUDA-Python: int64 numbers are cut for
+    ``int32[:]``. Device arrays are never narrowed, nor are operands of `vectorize`.
 
     Raises `ArgumentTypeError` for other options and targets, `ShapeError` at a call whose shapes do not fit the layout.
     """

@@ -98,7 +98,7 @@ LANGUAGE: tuple[LanguageDifference, ...] = (
     ),
     LanguageDifference(
         what="`math.isqrt`, `gcd`, `lcm`, `comb`, `perm`, `factorial` out of their domain, or beyond 64 bits",
-        kernels="0; the lower 64 bits",
+        kernels="0; the lower 64 bits, of `comb` 0",
         numpy="ValueError; integers of any size",
         reason="kernels raise no exceptions; integers have 64 bits",
     ),

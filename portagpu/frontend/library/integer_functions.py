@@ -61,8 +61,8 @@ def integer_root(n: Any) -> Any:
 
 @LibraryFunction
 def factorial(n: Any) -> Any:
-    """`math.factorial`, which wraps around beyond 20; 0 where Python raises."""
-    if n < 0:
+    """Lower 64 bits of `math.factorial`; 0 where Python raises."""
+    if n < 0 or n > 65:  # 66! is a multiple of 2**64
         return n * 0
     result = n * 0 + 1
     for k in range(2, n + 1):
@@ -72,8 +72,8 @@ def factorial(n: Any) -> Any:
 
 @LibraryFunction
 def permutations(n: Any, k: Any) -> Any:
-    """`math.perm`; 0 where Python raises."""
-    if k < 0 or k > n:
+    """Lower 64 bits of `math.perm`, a multiple of k!; 0 where Python raises."""
+    if k < 0 or k > n or k > 65:
         return n * 0
     result = n * 0 + 1
     for i in range(k):
@@ -83,14 +83,19 @@ def permutations(n: Any, k: Any) -> Any:
 
 @LibraryFunction
 def combinations(n: Any, k: Any) -> Any:
-    """`math.comb`; 0 where Python raises. Each step is a binomial coefficient, too, so that divisions are exact."""
-    if k < 0 or k > n:
+    """`math.comb`; 0 where Python raises, and beyond int64. Each step is a binomial coefficient, too."""
+    if k < 0 or k > n or min(k, n - k) > 33:  # comb(68, 34) has more than 63 bits
         return n * 0
     result = n * 0 + 1
     for i in range(min(k, n - k)):
-        whole = result // (i + 1)  # kept apart from the rest, since the product may not fit
+        factor = n - i
+        whole = result // (i + 1)  # of result * factor // (i + 1), whose product may not fit
         rest = result - whole * (i + 1)
-        result = whole * (n - i) + rest * (n - i) // (i + 1)
+        times = factor // (i + 1)
+        rest = rest * times + rest * (factor - times * (i + 1)) // (i + 1)
+        if whole > (0x7FFFFFFFFFFFFFFF - rest) // factor:
+            return n * 0
+        result = whole * factor + rest
     return result
 
 

@@ -351,3 +351,27 @@ def test_ufuncs_of_whole_arrays(device: DeviceRecord) -> None:
 
     with pytest.raises(UnsupportedSyntaxError, match="needs an array for the result"):
         without_result[1, 1](x)
+
+
+@cuda.jit
+def counts_of_choices(n, k, factorials, permutations, combinations):
+    i = cuda.grid(1)
+    if i < n.size:
+        factorials[i] = math.factorial(n[i])
+        permutations[i] = math.perm(n[i], k[i])
+        combinations[i] = math.comb(n[i], k[i])
+
+
+def test_counts_of_choices_of_any_numbers(device: DeviceRecord) -> None:
+    """Lower 64 bits of factorials and permutations, combinations that fit, and an end for every number."""
+    numbers = [*range(-2, 70), 10**6, 2**31, 3 * 10**9, 2**62, 2**63 - 1, -(2**63)]
+    n, k = (side.ravel() for side in np.meshgrid(np.array(numbers, np.int64), np.array(numbers, np.int64)))
+    factorials, permutations, combinations = (np.zeros_like(n) for _ in range(3))
+    counts_of_choices[(n.size + 63) // 64, 64](n, k, factorials, permutations, combinations)
+    results = zip(*(a.view(np.uint64).tolist() for a in (factorials, permutations, combinations)), strict=True)
+    for whole, part, result in zip(n.tolist(), k.tolist(), results, strict=True):
+        fewer = min(part, whole - part)
+        choices = math.comb(whole, fewer) if 0 <= fewer < 34 else 0
+        lists = math.perm(whole, part) if 0 <= part <= min(whole, 65) else 0
+        product = math.factorial(whole) if 0 <= whole <= 65 else 0
+        assert result == (product % 2**64, lists % 2**64, choices if choices < 2**63 else 0), (whole, part)
