@@ -283,13 +283,18 @@ def _triangle(value: Any, low: int, high: int) -> DeviceNDArray:
     return chosen(mask, x, x.dtype.type(0))
 
 
+def check_indexing(indexing: Any) -> None:
+    """Whether it is an order of the first two axes of grids. Raises `ShapeError`."""
+    if indexing not in ("xy", "ij"):
+        raise ShapeError(f"indexing is 'xy' or 'ij', not {indexing!r}")
+
+
 def meshgrid(*arrays: Any, indexing: str = "xy", copy: bool = True) -> tuple[DeviceNDArray, ...]:
     """Arrays of the coordinates of a grid whose axes have these coordinates: "xy" (columns first) or "ij".
 
     Without ``copy`` they are read-only views.
     """
-    if indexing not in ("xy", "ij"):
-        raise ShapeError(f"indexing is 'xy' or 'ij', not {indexing!r}")
+    check_indexing(indexing)
     given = arrays_of(arrays)
     if any(x.ndim > 1 for x in given):
         raise ShapeError("meshgrid takes arrays of one axis")

@@ -225,6 +225,11 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> DeviceNDArray:
     return out
 
 
+def _check_repeats(counts: Any) -> None:
+    if counts.dtype.kind not in "iub":
+        raise ArgumentTypeError(f"repeats are whole numbers, not {counts.dtype}")
+
+
 def _rolled(shape: tuple[int, ...], shifts: list[int]) -> list[tuple[tuple[slice, ...], tuple[slice, ...]]]:
     """Where parts of the result come from."""
     pairs: list[tuple[tuple[slice, ...], tuple[slice, ...]]] = [((), ())]
@@ -245,11 +250,12 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> DeviceNDArray
     extent = x.shape[at]
     if not isinstance(repeats, DeviceNDArray):
         counts = np.asarray(repeats)
-        if counts.dtype.kind not in "iu" and counts.size:
-            raise ArgumentTypeError(f"repeats are whole numbers, not {counts.dtype}")
+        if counts.size:
+            _check_repeats(counts)
         if counts.size == 1:
             return _repeated(x, int(counts.reshape(())), at)
         repeats = to_device(counts.astype(np.int64), context=x.context)
+    _check_repeats(repeats)
     if repeats.size == 1:
         return _repeated(x, int(repeats.item()), at)
     if repeats.shape != (extent,):

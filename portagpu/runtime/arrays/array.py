@@ -23,6 +23,7 @@ from portagpu.runtime.arrays.facts import (
     with_facts,
 )
 from portagpu.runtime.arrays.layout import (
+    Flags,
     address_of,
     alignment_of,
     checked_dtype,
@@ -187,13 +188,11 @@ class DeviceNDArray(
         return self.transpose()
 
     @property
-    def flags(self) -> dict[str, bool]:
-        """NumPy's contiguity flags."""
-        return {
-            "C_CONTIGUOUS": self.is_c_contiguous(),
-            "F_CONTIGUOUS": self.is_f_contiguous(),
-            "WRITEABLE": not self.readonly,
-        }
+    def flags(self) -> Flags:
+        """NumPy's flags, by name, ``x.flags["C_CONTIGUOUS"]``, and as attributes, ``x.flags.c_contiguous``."""
+        return Flags(
+            C_CONTIGUOUS=self.is_c_contiguous(), F_CONTIGUOUS=self.is_f_contiguous(), WRITEABLE=not self.readonly
+        )
 
     def is_c_contiguous(self) -> bool:
         """Whether the elements lie in C order without gaps."""

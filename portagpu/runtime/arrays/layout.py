@@ -13,6 +13,15 @@ from portagpu.errors import DTypeError, OutOfMemoryError, ShapeError, ShapeTypeE
 from portagpu.types import record_layout
 
 
+class Flags(dict[str, bool]):
+    """Facts about an array's memory, which are attributes, too, in small letters. Raises AttributeError for others."""
+
+    def __getattr__(self, name: str) -> bool:
+        if name.isupper() or name.upper() not in self:
+            raise AttributeError(f"device arrays have the flags {', '.join(map(str.lower, self))}, not {name!r}")
+        return self[name.upper()]
+
+
 def address_of(array: np.ndarray[Any, Any]) -> int:
     """Where a host array begins."""
     return int(array.__array_interface__["data"][0])

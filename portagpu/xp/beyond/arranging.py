@@ -16,6 +16,7 @@ from portagpu.errors import (
     SubscriptTypeError,
 )
 from portagpu.expressions.apply import apply
+from portagpu.expressions.reductions.functions import axes_in
 from portagpu.expressions.writing import as_source
 from portagpu.primitives.gathers.gathering import Subscripts, gather, normal_axis
 from portagpu.primitives.gathers.sequences import whole_steps
@@ -48,12 +49,11 @@ def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> DeviceNDArray:
     """Without what is 0 at the ends of all axes; ``trim``: "f", the front, and "b", the back."""
     x = array_of(filt)
     ends = trim.lower()
-    if set(ends) - set("fb") or not ends:
+    if ends not in ("f", "b", "fb", "bf"):
         raise ArgumentValueError(f"trim= has the letters f and b, not {trim!r}")
-    axes = range(x.ndim) if axis is None else [normal_axis(n, x.ndim) for n in np.atleast_1d(axis)]
     places = call("nonzero", x) if x.ndim else ()
     key = [slice(None)] * x.ndim
-    for at in axes:
+    for at in axes_in(axis, x.ndim):
         found = places[at]
         if not found.size:
             key[at] = slice(0, 0)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import primitives
-from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.reductions import functions
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -73,6 +73,8 @@ def _lexsort(keys: Any, axis: int = -1) -> DeviceNDArray:
 def _digitize(x: Any, bins: Any, right: bool = False) -> DeviceNDArray:
     """Numbers of the bins, whose edges rise or fall: which, is read from the device."""
     values, edges = _flat_but_shaped(x, bins)
+    if values.dtype.kind == "c":
+        raise DTypeError("bins of complex numbers have no order", hint="np.digitize(x.real, bins)")
     side = "left" if right else "right"
     ways = _ways(edges) if edges.ndim == 1 and edges.size > 1 else 0
     if ways == 3:

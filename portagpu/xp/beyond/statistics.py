@@ -29,12 +29,17 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
         if x.dtype.kind in "fc":
             kind = np.result_type(x.dtype, w.dtype)
         total = statistics.sum(w, axis=axis, dtype=kind, keepdims=keepdims)
-        if (apply(np.equal, total, 0)).any():
-            raise ZeroWeightsError("the sum of the weights is 0", hint="np.sum(x * weights) is without a quotient")
+        _check_total(total)
         products = apply(np.multiply, x.astype(kind, copy=False), w.astype(kind, copy=False))  # integers would wrap
         sums = statistics.sum(products, axis=axis, dtype=kind, keepdims=keepdims)
         found = apply(np.divide, sums, total)
     return (found, total) if returned else found
+
+
+def _check_total(total: Any) -> None:
+    """Whether weights have a sum, which is read from the device."""
+    if (apply(np.equal, total, 0)).any():
+        raise ZeroWeightsError("the sum of the weights is 0", hint="np.sum(x * weights) is without a quotient")
 
 
 register("average", _average, frozenset({"axis", "weights", "returned", "keepdims"}))
@@ -54,7 +59,8 @@ def _cov(
     """Rows less their means, times themselves: one product of matrices. See `numpy.cov`."""
     parts = [_variables(m, rowvar, context_of_any(m, y))]
     if y is not None:
-        parts.append(_variables(y, rowvar, parts[0].context))
+        more = array_of(y, parts[0].context)
+        parts.append(_variables(more, rowvar or more.ndim < 2 or more.shape[0] == 1, parts[0].context))
     real = creation.default_float(parts[0].context)
     kind = checked_dtype(dtype) if dtype is not None else np.result_type(*(x.dtype for x in parts))
     kind = kind if kind.kind in "fc" and dtype is not None else np.result_type(kind, real)
@@ -72,6 +78,7 @@ def _cov(
     else:
         weights = given[0] if len(given) == 1 else apply(np.multiply, *given)
         total = statistics.sum(weights)
+        _check_total(total)
         means = apply(np.divide, statistics.sum(apply(np.multiply, x, weights), axis=1, keepdims=True), total)
         away = apply(np.subtract, x, means)
         found = away @ apply(np.conjugate, apply(np.multiply, away, weights).T)

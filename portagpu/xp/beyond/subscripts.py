@@ -70,6 +70,8 @@ def _ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: 
 
 def _unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[DeviceNDArray, ...]:
     """The subscripts of elements that have these places in C or Fortran order."""
+    if order not in ("C", "F"):
+        raise ArgumentValueError(f"order is 'C' or 'F', not {order!r}")
     extents = [int(n) for n in (shape if hasattr(shape, "__len__") else (shape,))]
     rest = _checked(_whole(array_of(indices)), math.prod(extents), "raise")
     found: list[DeviceNDArray] = []
@@ -121,6 +123,8 @@ def _unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitor
     found = bits.reshape(*x.shape[:at], x.shape[at] * 8, *x.shape[at + 1 :])
     if count is None:
         return found
+    if -count > found.shape[at]:
+        raise ArgumentValueError(f"count= leaves {-count} of {found.shape[at]} bits out")
     kept = found[along(at, slice(None, count))]
     if count > found.shape[at]:
         kept = call("pad", kept, [(0, count - found.shape[at] if n == at else 0) for n in range(x.ndim)])

@@ -69,6 +69,7 @@ def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str =
     flat = [x if x.ndim == 1 else x.ravel() for x in arrays]
     if not sparse:
         return creation.meshgrid(*flat, indexing=indexing, copy=copy)
+    creation.check_indexing(indexing)
     order = list(range(len(flat)))
     if indexing == "xy" and len(flat) > 1:
         order[:2] = [1, 0]

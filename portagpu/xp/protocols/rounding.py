@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.errors import DTypeError
 from portagpu.expressions.apply import apply
 from portagpu.expressions.writing import chosen
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -19,6 +20,8 @@ def _round(a: DeviceNDArray, decimals: int = 0, out: Any = None) -> Any:
     decimals = manipulation.whole_number(decimals, "decimals")
     if a.dtype.kind in "iub" and decimals >= 0:
         return into(a.copy("K") if a.dtype.kind != "b" else a.astype(np.float16), out)
+    if a.dtype.kind == "b":
+        raise DTypeError("bools are not rounded to tens", hint="x.astype(np.int8)")
     if a.dtype.kind in "iu":
         return into(_to_multiples(a, 10**-decimals), out)
     if not decimals:

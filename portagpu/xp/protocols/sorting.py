@@ -182,6 +182,8 @@ register(
 def _isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
 ) -> DeviceNDArray:
+    if kind not in (None, "sort", "table"):
+        raise ArgumentValueError(f"kind is 'sort', 'table' or None, not {kind!r}")
     first, second = (np.asarray(x) if type(x) in (float, complex) else x for x in (element, test_elements))
     return isin(first, second, invert=invert)
 

@@ -186,3 +186,13 @@ def test_arrays_without_elements_keep_their_strides(device, strides):
     assert (there.shape, there.strides) == (host.shape, host.strides)
     there.copy_to_device(cuda.device_array(0, np.int8))
     assert there.copy_to_host(np.empty(0, np.int8)).shape == (0,)
+
+
+def test_flags_are_items_and_attributes(device):
+    for host in (np.zeros((2, 3)), np.zeros((2, 3), order="F"), np.zeros((4, 6))[::2, ::2], np.zeros(3)):
+        whole = cuda.to_device(host.base if host.base is not None else host)
+        found = (whole[::2, ::2] if host.base is not None else whole).flags
+        for name in ("C_CONTIGUOUS", "F_CONTIGUOUS", "WRITEABLE"):
+            assert found[name] == getattr(found, name.lower()) == host.flags[name]
+    with pytest.raises(AttributeError, match="c_contiguous, f_contiguous, writeable"):
+        found.behaved  # noqa: B018
