@@ -53,6 +53,8 @@ _NEGATIVE_ZERO = "\tadd.f32 \t%f9, %f8, 0f80000000;\n"
         ("setp.geu.f32 \t%p1, %f1, 0f3F800000", _NEGATIVE_ZERO),
         ("setp.gtu.f32 \t%p1, %f1, 0f3F800000", _NEGATIVE_ZERO),
         ("setp.lt.f32 \t%p1, %f1, 0f3F800000", _ZERO_LIMIT + _SIZE),
+        ("setp.eq.s32 \t%p1, %r1, %r2", _TWO_MINIMA.replace("min", "max")),
+        ("setp.eq.s32 \t%p1, %r1, 7", _TWO_MINIMA.replace("min", "max")),
         ("neg.s32 \t%r2, %r1", _TWO_MINIMA),
         ("sub.s32 \t%r2, 0, %r1", _TWO_MINIMA.replace("min", "max")),
         ("add.s64 \t%rd2, %rd1, 38654705664", ""),
@@ -109,7 +111,8 @@ def _assert_the_same(line: str, meant: str, beside: str) -> None:
         "\tabs.f64 \t%fd2, %fd1;\n\tsetp.ge.f64 \t%p1, %fd2, 0d0000000000000000;\n",
         "\tmul.rn.f32 \t%f2, %f1, %f1;\n\tsetp.ge.f32 \t%p1, %f2, 0f00000000;\n",
         "\tmul.f32 \t%f2, %f1, %f3;\n\tsetp.ge.f32 \t%p1, %f2, 0f00000000;\n",
-        "\tmax.s32 \t%r2, %r1, %r3;\n\tsetp.eq.s32 \t%p1, %r2, 7;\n",
+        "\tmin.s32 \t%r2, %r1, %r3;\n\tsetp.eq.s32 \t%p1, %r2, 7;\n",
+        "\tmax.s32 \t%r2, %r1, %r3;\n\tsetp.ne.s32 \t%p1, %r2, 7;\n",
         "\tmov.f32 \t%f1, 0f80000000;\n",
         "\tselp.f32 \t%f1, 0f00000000, 0f3F800000, %p1;\n",
         "\tneg.f32 \t%f2, %f1;\n",
@@ -170,6 +173,8 @@ def _value(opcode: list[str], values: list[z3.ExprRef]) -> z3.ExprRef:
     match opcode, values:
         case ["setp", operator, "f32" | "f64"], [a, b]:
             return _compared_numbers(operator, a, b)
+        case ["setp", "eq", "s32" | "b32"], [a, b]:
+            return a == b
         case ["min", "f32" | "f64"], [a, b]:  # one of them is neither NaN nor zero
             return z3.If(z3.Not(_compared_numbers("ge", b, b)), a, z3.If(_compared_numbers("ltu", b, a), b, a))
         case ["min" | "max" as function, kind], [a, b]:

@@ -17,6 +17,8 @@ wrong in these cases, whatever wrote the PTX: NVRTC and nvcc meet them, too.
   with the number beside it, which is not taken for this limit.
 - sm_90: a minimum or maximum of 16-bit values is one of pairs of them. ``max(a, 7) == 7`` asks for the wrong half, and
   of two that are made a pair one may read a register that has been written since.
+- sm_90: ``max(min(a, b), 0)`` of int32 values is one instruction. Whether its result equals ``a`` or ``b`` is asked of
+  the wrong half of it: ``max(min(a, 7), 0) == 7`` and ``max(min(a, 7), 0) == a`` are the same. Of bits it is right.
 
 - NVVM, the first step, makes ``x if x < 0.0 else 0.0`` a minimum and ``x if x > -0.0 else -0.0`` a maximum, of which
   the hardware takes the other zero. Where ``fmin`` and ``fmax`` are meant, either zero is right.
@@ -34,7 +36,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-REVISION = "3"  # a part of the cache's keys: another number for another table
+REVISION = "4"  # a part of the cache's keys: another number for another table
+_MAXIMUM = re.compile(r"\bmax\.s32\b")
 _TWO_EXTREMES = re.compile(r"\b(?:min|max)\.s32\b.*\b(?:min|max)\.s32\b", re.DOTALL)
 _KNOWN_RANGE = re.compile(
     r"\b(?:abs|copysign|(?:sin|cos|tanh|ex2)\.approx)(?:\.ftz)?\.f32\b"
@@ -177,6 +180,7 @@ REWRITES = (  # those of 16 bits first: as 32-bit minima they count for what fol
             ("max.f64 D, A", "leu.f64", "0d8000000000000000", 64, "0x8000000000000000"),
         )
     ),
+    Rewrite(instruction=re.compile(r"\bsetp\.eq\.s32\b"), replacement="setp.eq.b32", beside=(_MAXIMUM,)),
     Rewrite(instruction=_COMPARISON, replacement=_negated_opposite, beside=(_KNOWN_RANGE,)),
     Rewrite(
         instruction=_line("abs.f32 D, A"),
