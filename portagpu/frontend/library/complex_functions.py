@@ -180,13 +180,17 @@ def complex_exp2(z: Any) -> Any:
     x = z.real
     y = z.imag
     if y == 0 or not (math.isfinite(x) and math.isfinite(y)):
-        return complex_exp(z * math.log(2.0))
+        return complex_exp(complex(x * math.log(2.0), y * math.log(2.0)))
     angle = scaled(y, _LOG_2, _REST_OF_LOG_2)
     rest = fma(y, _LOG_2, -angle) + y * _REST_OF_LOG_2
     cosine = math.cos(angle)
     sine = math.sin(angle)
-    if math.isfinite(rest):
+    if abs(rest) < math.sqrt(float(np.finfo(x.dtype).eps)):
         cosine, sine = fma(-rest, sine, cosine), fma(rest, cosine, sine)
+    elif math.isfinite(rest):
+        c = math.cos(rest)
+        s = math.sin(rest)
+        cosine, sine = cosine * c - sine * s, sine * c + cosine * s
     if x > math.log2(float(np.finfo(x.dtype).max)):  # the factor may overflow where the product does not
         half = np.exp2(x * 0.5)
         return complex(half * cosine * half, half * sine * half)
@@ -354,7 +358,7 @@ def complex_atanh(z: Any) -> Any:
         return complex(math.copysign(a / 4 / half / half, x), math.copysign(math.pi / 2, y))
     if a == 1 and b == 0:
         return complex(math.copysign(math.inf, x), y)
-    if a == 1 and b < math.sqrt(float(np.finfo(x.dtype).tiny)):
+    if a == 1 and b <= math.sqrt(float(np.finfo(x.dtype).tiny)):
         real = math.log(math.sqrt(math.hypot(b, 2.0)) / math.sqrt(b))
         imag = math.atan2(2.0, -b) * 0.5
     else:
@@ -379,8 +383,9 @@ def complex_atan(z: Any) -> Any:
 
 @LibraryFunction
 def complex_reciprocal(z: Any) -> Any:
-    """`numpy.reciprocal`."""
-    return 1 / z
+    """`numpy.reciprocal`, with the signs of its zeros."""
+    w = 1 / z
+    return complex(math.copysign(w.real, z.real), math.copysign(w.imag, -z.imag))
 
 
 @LibraryFunction
@@ -389,7 +394,8 @@ def complex_sign(z: Any) -> Any:
     if math.isinf(z.real) != math.isinf(z.imag):
         along = np.sign(z.real if math.isinf(z.real) else z.imag)
         return complex(along, along * 0.0 + 0.0) if math.isinf(z.real) else complex(along * 0.0 + 0.0, along)
-    return z - z if z == 0 else z / abs(z)
+    size = abs(z)
+    return z - z if z == 0 else complex(z.real / size, z.imag / size)
 
 
 @LibraryFunction

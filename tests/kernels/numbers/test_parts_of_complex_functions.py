@@ -58,3 +58,48 @@ def test_errors_of_parts(device, name):
         ulp = np.spacing(np.maximum(np.abs(value), np.finfo(np.float32).tiny).astype(np.float32))
         errors = np.abs(part - value) / ulp
         assert errors.max() <= _ULPS, (z[errors.argmax()], errors.max())
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_powers_of_two_by_large_angles(device, dtype):
+    real = np.dtype(dtype).type().real.dtype
+    generator = np.random.default_rng(1)
+    sizes = np.exp2(generator.uniform(0, np.finfo(real).maxexp - 1, 4000)) * generator.choice([-1, 1], 4000)
+    z = (generator.uniform(-3, 3, 4000) + 1j * sizes).astype(dtype)
+    found = np.exp2(cuda.to_device(z)).copy_to_host().astype(np.clongdouble)
+    modulus = np.exp2(z.real.astype(_LONG))
+    eps = np.finfo(real).eps
+    assert np.max(np.abs(np.abs(found) - modulus) / modulus) <= 16 * eps
+    near = np.abs(z.imag) < min(np.sqrt(1 / eps), eps / np.finfo(_LONG).eps)  # whose angles have all digits
+    exact = _exp2(z.real.astype(_LONG), z.imag.astype(_LONG))
+    assert np.max(np.abs(found - (exact[0] + 1j * exact[1]))[near] / modulus[near]) <= 16 * eps
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", ["exp2", "reciprocal", "sign"])
+def test_zeros_and_infinities(device, name, dtype):
+    """Classes and signs of parts; NumPy's reciprocal of infinite numbers is NaN, that of a quotient is 0."""
+    numbers = [0.0, -0.0, 1.0, -2.0, *([np.inf, -np.inf, np.nan] if name == "exp2" else [])]
+    z = np.array([complex(x, y) for x in numbers for y in numbers if name != "reciprocal" or x or y], dtype)
+    expected = getattr(np, name)(z)
+    found = getattr(np, name)(cuda.to_device(z)).copy_to_host()
+    for part, other in ((found.real, expected.real), (found.imag, expected.imag)):
+        np.testing.assert_allclose(part, other, rtol=1e-6)
+        sure = ~np.isnan(other) & (z.imag != np.inf) & (z.imag != -np.inf)
+        np.testing.assert_array_equal(np.signbit(part)[sure], np.signbit(other)[sure], err_msg=str(z[sure]))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_inverse_tangents_beside_their_poles(device, dtype):
+    real = np.dtype(dtype).type().real.dtype
+    info = np.finfo(real)
+    y = np.concatenate(
+        [np.exp2(np.arange(info.minexp - info.nmant, -10.0)), np.sqrt(info.tiny) * (1 + info.eps * np.arange(-4, 5))]
+    )
+    z = np.empty(y.size, dtype)
+    z.real, z.imag = 1, y
+    exact = np.log1p(4 / z.imag.astype(_LONG) ** 2) / 4
+    np.testing.assert_allclose(np.arctanh(cuda.to_device(z)).copy_to_host().real, exact.astype(real), rtol=8 * info.eps)
+    turned = np.arctan(cuda.to_device(-z.imag + 1j * z.real).astype(dtype)).copy_to_host()
+    np.testing.assert_allclose(turned.imag, exact.astype(real), rtol=8 * info.eps)
