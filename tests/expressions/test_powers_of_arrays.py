@@ -68,3 +68,29 @@ def test_powers_of_bools(device):
     for exponent in (0, 1, 2, 3, 0.5):
         found, wanted = cuda.to_device(host) ** exponent, host**exponent
         assert found.dtype == wanted.dtype and np.asarray(found).tolist() == wanted.tolist()
+
+
+@pytest.mark.one_device
+def test_exponents_of_numpys_integers(device):
+    for kind in ("int8", "uint8", "int64", "uint64"):
+        x = np.array([1, 2, 3], kind)
+        for exponent in (np.int8(-5), np.int64(-1), np.int8(3), np.uint64(2), np.int16(-2)):
+            if np.result_type(kind, exponent).kind in "iu" and exponent < 0:
+                for call in (np.power, lambda a, b: a**b):
+                    with pytest.raises(ValueError, match="are not integers"):
+                        call(cuda.to_device(x), exponent)
+                continue
+            for found in (np.power(cuda.to_device(x), exponent), cuda.to_device(x) ** exponent):
+                assert found.dtype == (x**exponent).dtype
+                np.testing.assert_allclose(found.copy_to_host(), x**exponent, rtol=1e-13)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_powers_of_positive_complex_numbers_overflow_to_infinity(device):
+    for dtype in ("complex64", "complex128"):
+        z = np.array([2, 1e10, 1.5, 0.5], dtype)
+        for exponent in (100.0, 5000.0, -5000.0, 1e30 + 0j):
+            found = np.power(cuda.to_device(z), np.dtype(dtype).type(exponent)).copy_to_host()
+            expected = np.power(z, np.dtype(dtype).type(exponent))
+            np.testing.assert_array_equal(found.real[np.isinf(expected)], expected.real[np.isinf(expected)])
+            np.testing.assert_array_equal(found.imag, np.zeros(4))

@@ -117,3 +117,62 @@ def test_products_into_arrays_of_other_dtypes(device, dtype):
     swapped = cuda.to_device(a)
     swapped @= cuda.to_device(np.array([[0, 1], [1, 0]], bool))
     np.testing.assert_array_equal(swapped.copy_to_host(), a[:, ::-1])
+
+
+_SUMS = {
+    "sum": lambda x, **out: np.sum(x, 0, **out),
+    "prod": lambda x, **out: np.prod(x, 0, **out),
+    "max": lambda x, **out: np.max(x, 0, **out),
+    "min": lambda x, **out: x.min(0, **out),
+    "mean": lambda x, **out: np.mean(x, 0, **out),
+    "nansum": lambda x, **out: np.nansum(x, 0, **out),
+    "trace": lambda x, **out: np.trace(x[:, :, None], **out),
+    "cumsum": lambda x, **out: x.cumsum(0, **out),
+    "cumprod": lambda x, **out: np.cumprod(x, 0, **out),
+    "nancumsum": lambda x, **out: np.nancumsum(x, 0, **out),
+    "cumulative_sum": lambda x, **out: np.cumulative_sum(x, axis=0, **out),
+    "add.reduce": lambda x, **out: np.add.reduce(x, **out),
+    "maximum.reduce": lambda x, **out: np.maximum.reduce(x, **out),
+    "add.accumulate": lambda x, **out: np.add.accumulate(x, **out),
+    "maximum.accumulate": lambda x, **out: np.maximum.accumulate(x, **out),
+    "add.reduceat": lambda x, **out: np.add.reduceat(x, [0, 1], **out),
+}
+_DTYPES = ("bool", "int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "float64", "complex64")
+
+
+_WHOLE, _PARTS = np.array([[3], [-2]]), np.array([[1.75], [2.75]])
+
+
+def _samples(kind):
+    """Numbers whose sums and products do not fit their dtype, fractions, and one below zero."""
+    info = np.iinfo(kind) if kind.kind in "iu" else np.finfo(kind) if kind.kind in "fc" else None
+    large = [[True], [True]] if info is None else [[info.max], [info.max // 3 if kind.kind in "iu" else info.max / 3]]
+    return np.array(large, kind), _PARTS.astype(kind), _WHOLE.astype(kind)
+
+
+def _pairs():
+    kinds = [np.dtype(name) for name in _DTYPES]
+    return [(kind, other) for kind in kinds for other in kinds if kind.kind != "c" or other.kind == "c"]
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("name", _SUMS)
+def test_dtypes_of_reductions(device, name):
+    """What elements and ``out=`` have in common is what NumPy computes in, and then casts, however it must."""
+    for kind, other in _pairs():
+        common = np.result_type(kind, other)
+        for host in _samples(kind):
+            with np.errstate(all="ignore"):
+                extremes = "max" in name or "min" in name
+                found = np.asarray(_SUMS[name](host.astype(common)) if extremes else _SUMS[name](host, dtype=common))
+                if name == "mean":  # here sums of 16-bit floats do not overflow
+                    found = np.asarray(np.mean(host, 0, dtype=np.result_type(common, "float32")))
+                    found = found if kind.kind in "fc" else np.asarray(np.mean(host, 0))
+                expected = found.astype(other)
+            out = cuda.to_device(np.zeros(expected.shape, other))
+            _SUMS[name](cuda.to_device(host), out=out)
+            fits = np.isfinite(found) | (found.dtype.kind != "c")  # products of infinities differ
+            if other.kind in "iu" and found.dtype.kind == "f":  # what does not fit is undefined
+                fits = (found > float(np.iinfo(other).min)) & (found < float(np.iinfo(other).max))
+            result, tolerance = out.copy_to_host(), 4 * np.finfo(other).eps if other.kind in "fc" else 0
+            np.testing.assert_allclose(result[fits], expected[fits], rtol=tolerance, err_msg=f"{kind} {other}")

@@ -47,7 +47,7 @@ def accumulate(
         found = repeated(key, (x,), lambda: scan(x, joining, number, output, initial=initial))
     else:
         found = scan(x, joining, number, output, initial=initial)
-    return finished(found, found, (), keepdims=False, out=target)
+    return finished(found, found, (), keepdims=False, out=target, casting="unsafe")
 
 
 def flat(x: DeviceNDArray) -> DeviceNDArray:

@@ -96,11 +96,7 @@ def reduce(
             return again
     x = array_of(array)
     target = out[0] if isinstance(out, tuple) else out
-    wanted = dtype
-    if dtype is None and target is not None and ufunc.identity not in (True, False):
-        wanted = target.dtype
-    if wanted is not None:
-        wanted = np.dtype(wanted)
+    wanted = _wanted(ufunc, x, dtype, target)
     x = _real(x, wanted)
     reducer, axes, gone, kind = _reduction(ufunc, x.dtype, x.ndim, axis, wanted)
     _check_output(ufunc, dtype, reducer.output)
@@ -118,7 +114,18 @@ def reduce(
             found = _joined(ufunc, initial, found, kind, reducer.output)
     if not keepdims and target is None:
         return found
-    return finished(found, x, axes, keepdims=keepdims, out=target)
+    return finished(found, x, axes, keepdims=keepdims, out=target, casting="unsafe")
+
+
+def _wanted(ufunc: np.ufunc, x: DeviceNDArray, dtype: Any, out: DeviceNDArray | None) -> np.dtype[Any] | None:
+    """The dtype of ``dtype=``, or what elements and ``out=`` have in common, in which NumPy reduces them."""
+    if dtype is not None:
+        return np.dtype(dtype)  # type: ignore[no-any-return]
+    if out is None or isinstance(ufunc.identity, bool):
+        return None
+    check_out(out)
+    found: np.dtype[Any] = out.dtype if out.dtype == x.dtype else np.result_type(x.dtype, out.dtype)
+    return found
 
 
 def _real(x: DeviceNDArray, dtype: np.dtype[Any] | None) -> DeviceNDArray:
@@ -187,10 +194,8 @@ def typed_as(
     ufunc: np.ufunc, x: DeviceNDArray, dtype: Any, out: DeviceNDArray | None
 ) -> tuple[DeviceNDArray, np.dtype[Any], np.dtype[Any]]:
     """An array that is accumulated, its real parts for a real ``dtype=``, and the dtypes of `kinds_of`."""
-    wanted = None if dtype is None else np.dtype(dtype)
+    wanted = _wanted(ufunc, x, dtype, out)
     x = _real(x, wanted)
-    if wanted is None and out is not None and (x.dtype.kind != "c" or out.dtype.kind == "c"):
-        wanted = out.dtype
     kind, output = kinds_of(ufunc, x.dtype, wanted)
     _check_output(ufunc, dtype, output)
     return x, kind, output
@@ -248,15 +253,26 @@ def _left(x: DeviceNDArray, axes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def finished(
-    found: DeviceNDArray, x: DeviceNDArray, axes: tuple[int, ...], *, keepdims: bool, out: Any = None
+    found: DeviceNDArray,
+    x: DeviceNDArray,
+    axes: tuple[int, ...],
+    *,
+    keepdims: bool,
+    out: Any = None,
+    casting: str = "same_kind",
 ) -> DeviceNDArray:
-    """A result with the axes that NumPy leaves, or stored in an array."""
+    """A result with the axes that NumPy leaves, or stored in an array.
+
+    ``casting``: "unsafe" stores in every dtype, as NumPy's reductions do, but for complex results in real ones.
+    """
     if keepdims:
         found = found.reshape(tuple(1 if axis in axes else extent for axis, extent in enumerate(x.shape)))
     if out is None:
         return found
     check_out(out)
     target: DeviceNDArray = out
+    if casting == "unsafe" and (found.dtype.kind != "c" or target.dtype.kind == "c"):
+        found = convert(found, target.dtype)
     operands, _, shape, context = as_operands((found,))
     store(Node(context, conversion(found.dtype), operands, shape), target)
     return target
@@ -292,7 +308,7 @@ def mean(
     The error is that of the sum and half a unit in the last place.
     """
     x = array_of(array)
-    kind = np.dtype(dtype) if dtype is not None else x.dtype if x.dtype.kind not in "biu" else np.dtype(np.float64)
+    kind = _wanted(np.add, x, np.float64 if dtype is None and x.dtype.kind in "biu" else dtype, out) or x.dtype
     x = _real(x, kind)
     axes = axes_in(axis, x.ndim)
     if where is not True:
@@ -301,8 +317,9 @@ def mean(
         mask = array_of(mask_of(where, x.shape, x.context), x.context)
         count = count_nonzero(mask.broadcast_to(x.shape), axes, keepdims=keepdims)
         average = apply(np.divide, total, converted(count, held)).astype(kind, copy=False)
-        return finished(average, x, (), keepdims=False, out=out)
-    return finished(averaged(x, axes, kind, _count(x, axes)), x, axes, keepdims=keepdims, out=out)
+        return finished(average, x, (), keepdims=False, out=out, casting="unsafe")
+    average = averaged(x, axes, kind, _count(x, axes))
+    return finished(average, x, axes, keepdims=keepdims, out=out, casting="unsafe")
 
 
 def check_inexact(name: str, dtype: Any, *, of_complex: bool = False) -> None:
@@ -362,7 +379,7 @@ def variance(
     found = averaged(lazy_array(node), axes, kind, divisor, root=root)
     if dtype is not None:  # a complex one is the result's, too
         found = found.astype(dtype, copy=False)
-    return finished(found, x, axes, keepdims=keepdims, out=out)
+    return finished(found, x, axes, keepdims=keepdims, out=out, casting="unsafe")
 
 
 def converted(x: DeviceNDArray, dtype: np.dtype[Any]) -> DeviceNDArray:

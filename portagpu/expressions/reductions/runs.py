@@ -50,7 +50,7 @@ def reduceat(
         with context.unsettled:
             borders = [uploaded(n, context) for n in (begins, ends)]
             launch(_kernel(ufunc.__name__, kind, output), found.size, None, 0, (source, *borders, whole), context)
-    return finished(found, found, (), keepdims=False, out=target)
+    return finished(found, found, (), keepdims=False, out=target, casting="unsafe")
 
 
 class _Named:

@@ -199,7 +199,7 @@ register("diagonal", _diagonal, _words("offset axis1 axis2"))
 
 
 def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
-    return into(reduce(np.add, array_of(a).diagonal(offset, axis1, axis2), -1, dtype), out, "unsafe")
+    return reduce(np.add, array_of(a).diagonal(offset, axis1, axis2), -1, dtype, out)
 
 
 register("trace", _trace, _words("offset axis1 axis2 dtype out"))

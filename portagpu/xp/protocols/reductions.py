@@ -12,7 +12,6 @@ from portagpu.expressions.operations import operation
 from portagpu.expressions.reductions import accumulations, functions
 from portagpu.runtime.arrays.numpy_dispatch import register
 from portagpu.ufuncs.operands import array_of, mask_of
-from portagpu.xp.conversion import into
 
 _REDUCING = frozenset({"axis", "dtype", "out", "keepdims", "initial", "where"})
 _UFUNCS = {
@@ -153,8 +152,8 @@ def _cumulative_of_standard(ufunc: np.ufunc) -> Any:
         array = array_of(x)
         if axis is None and array.ndim > 1:
             raise ShapeError(f"an array with {array.ndim} axes is accumulated along one", hint="pass axis=")
-        found = accumulations.accumulate(ufunc, array, 0 if axis is None else axis, dtype, initial=include_initial)
-        return into(found, out, "unsafe")
+        along = 0 if axis is None else axis
+        return accumulations.accumulate(ufunc, array, along, dtype, out, initial=include_initial)
 
     return function
 

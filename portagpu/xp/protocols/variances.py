@@ -44,7 +44,11 @@ def _variance(name: str) -> Any:
         )
         if is_root:
             found = apply(np.sqrt, found)
-        return into(found, out) if skips_nan else functions.finished(found, found, (), keepdims=False, out=out)
+        return (
+            into(found, out)
+            if skips_nan
+            else functions.finished(found, found, (), keepdims=False, out=out, casting="unsafe")
+        )
 
     return function
 

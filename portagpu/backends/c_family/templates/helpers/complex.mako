@@ -46,7 +46,7 @@ static inline ${h.type} ${h.name}(${h.type} base, ${h.type} exponent) {
     if (${bx} == 0 && ${by} == 0) {
         return ${ex} > 0 ? (${h.type})(0) : (${h.type})((${h.part})NAN);
     }
-    if (${ey} == 0 && ${ex} == rint(${ex}) && fabs(${ex}) <= 100) {
+    if (${ey} == 0 && ${ex} == rint(${ex}) && fabs(${ex}) < 100) { // as NumPy has it
         ${h.type} result = ${pair(h, "1", "0")}, factor = base;
         for (int count = (int)fabs(${ex}); count > 0; count >>= 1) {
             if (count & 1) result = pg_complex_mul_${h.type}(result, factor);
@@ -60,6 +60,7 @@ static inline ${h.type} ${h.name}(${h.type} base, ${h.type} exponent) {
         length *= exp(0 - phase * ${ey});
         angle += ${ey} * log(modulus);
     }
-    return ${pair(h, "length * cos(angle)", "length * sin(angle)")};
+    ${h.part} sine = sin(angle); // of a positive number 0, beside an infinite length, too
+    return ${pair(h, "length * cos(angle)", "sine == 0 ? sine : length * sine")};
 }
 </%def>
