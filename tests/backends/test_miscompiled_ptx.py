@@ -13,7 +13,6 @@ _TWO_MINIMA = "\tmin.s32 \t%r8, %r5, %r6;\n\tmin.s32 \t%r9, %r8, %r7;\n"
 _SIZE, _SQUARE, _COSINE = "\tabs.f32 \t%f9, %f1;\n", "\tmul.f32 \t%f9, %f1, %f1;\n", "\tcos.approx.f32 \t%f9, %f1;\n"
 _ZERO = "\tmov.u16 \t%rs9, 0;\n\tmov.u32 \t%r9, 0;\n"
 _ZERO_LIMIT = "\tmax.f32 \t%f9, %f8, 0f00000000;\n"
-_ONE_AND_ZERO = "\tmov.f64 \t%fd3, 0d3FF0000000000000;\n\tmov.f64 \t%fd4, 0d0000000000000000;\n"
 _NEGATIVE_ZERO = "\tadd.f32 \t%f9, %f8, 0f80000000;\n"
 
 
@@ -50,6 +49,7 @@ _NEGATIVE_ZERO = "\tadd.f32 \t%f9, %f8, 0f80000000;\n"
         ),
         ("setp.lt.f32 \t%p1, %f1, 0f3F800000", _ZERO_LIMIT),
         ("setp.le.f32 \t%p1, %f1, 0f3F800000", _ZERO_LIMIT),
+        ("setp.lt.f32 \t%p1, %f1, %f3", "\tmov.f32 \t%f3, 0f3F800000;\n" + _ZERO_LIMIT),
         ("setp.geu.f32 \t%p1, %f1, 0f3F800000", _NEGATIVE_ZERO),
         ("setp.gtu.f32 \t%p1, %f1, 0f3F800000", _NEGATIVE_ZERO),
         ("setp.lt.f32 \t%p1, %f1, 0f3F800000", _ZERO_LIMIT + _SIZE),
@@ -66,14 +66,29 @@ def test_replacements_mean_the_same(line: str, beside: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["f32", "f64"])
-@pytest.mark.parametrize("line", ["min.{0} \t%{1}2, %{1}1, {2}", "max.{0} \t%{1}2, %{1}1, {3}"])
-def test_choices_of_zero_are_what_was_written(line: str, kind: str) -> None:
-    zeros = ("0f00000000", "0f80000000") if kind == "f32" else ("0d0000000000000000", "0d8000000000000000")
-    operator = "lt" if line.startswith("min") else "gt"
-    line = line.format(kind, {"f32": "f", "f64": "fd"}[kind], *zeros)
-    result, number, zero = re.findall(r"%\w+|0[fd]\w+", line)
-    choice = f"setp.{operator}.{kind} %p9, {number}, {zero}; selp.{kind} {result}, {number}, {zero}, %p9"
-    _assert_the_same(line, choice, "")
+@pytest.mark.parametrize("operands", ["{0}1, {1}", "{0}1, {0}3", "{0}3, {0}1"])
+@pytest.mark.parametrize(("function", "operator", "sign"), [("min", "lt", "0"), ("max", "gt", "8")])
+def test_choices_of_zero_are_what_was_written(
+    function: str, operator: str, sign: str, operands: str, kind: str
+) -> None:
+    register, zero = ("%f", f"0f{sign}0000000") if kind == "f32" else ("%fd", f"0d{sign}{'0' * 15}")
+    line = f"{function}.{kind} \t{register}2, {operands.format(register, zero)}"
+    choice = f"setp.{operator}.{kind} %p9, {register}1, {zero}; selp.{kind} {register}2, {register}1, {zero}, %p9"
+    _assert_the_same(line, choice, f"\tmov.{kind} \t{register}3, {zero};\n")
+
+
+def test_registers_are_those_of_their_function() -> None:
+    """Of two functions with the same registers, only in one does the register always hold 1."""
+    head, zero = ".visible .entry {}()\n{{\n", "\tmov.f32 \t%f4, 0f00000000;\n"
+    minimum = "\tmin.f32 \t%f2, %f1, %f3;\n\tmin.f32 \t%f5, %f3, %f1;\n}\n"
+    one, loaded = "\tmov.f32 \t%f3, 0f3F800000;\n", "\tld.global.f32 \t%f3, [%rd1];\n"
+    for first, second in ((one, loaded), (loaded, one)):
+        parts = [head.format(name) + zero + source + minimum for name, source in (("a", first), ("b", second))]
+        text = rewritten("".join(parts))
+        at = text.index(".visible .entry b")
+        changed, kept = (text[:at], text[at:]) if first is one else (text[at:], text[:at])
+        assert changed.count("setp.le.f32 less, %f1, 0f3F7FFFFF") == 2
+        assert kept == (parts[1] if first is one else parts[0])
 
 
 def _assert_the_same(line: str, meant: str, beside: str) -> None:

@@ -1,7 +1,7 @@
-"""Instructions of PTX that CUDA's assembler compiles wrongly, replaced by others of the same meaning.
+"""Instructions of PTX that CUDA's compilers get wrong, replaced by others of the same meaning.
 
-The driver compiles OpenCL C to PTX, and PTX to machine code. The second step, ``ptxas`` of CUDA 13.0 (driver 580), is
-wrong in these cases, whatever wrote the PTX: NVRTC and nvcc meet them, too.
+The driver compiles OpenCL C to PTX (NVVM), and PTX to machine code. The second step, ``ptxas`` of CUDA 13.0 (driver
+580), is wrong in these cases, whatever wrote the PTX: NVRTC and nvcc meet them, too.
 
 - A 16-bit negation or absolute value whose result is widened is computed in 32 bits: -(-32768) becomes 32768.
 - Of a minimum or maximum of three int32 values, one instruction since sm_90, the second operand loses its negation.
@@ -13,30 +13,33 @@ wrong in these cases, whatever wrote the PTX: NVRTC and nvcc meet them, too.
 - Of two float32 constants with -0.0 among them zero has the wrong sign (``-0.0 if c else 1.0``), and absolute values of
   -0.0 do where it is taken for 0 or more: ``abs(max(x * x, -0.0))``.
 - A float32 or float64 number that is limited to 1 and then to 0, ``fmax(fmin(x, 1), 0)``, is 0 for NaN, as if the
-  limits stood in the other order; with ``-0.0`` as the lower one zero has the wrong sign. Comparisons with 1 are made
-  with the number beside it, which is not taken for this limit.
+  limits stood in the other order; with ``-0.0`` as the lower one zero has the wrong sign. Comparisons with 1 use the
+  adjacent number, which ``ptxas`` does not recognise as a limit of its saturating instructions.
 - sm_90: a minimum or maximum of 16-bit values is one of pairs of them. ``max(a, 7) == 7`` asks for the wrong half, and
   of two that are made a pair one may read a register that has been written since.
 - sm_90: ``max(min(a, b), 0)`` of int32 values is one instruction. Whether its result equals ``a`` or ``b`` is asked of
   the wrong half of it: ``max(min(a, 7), 0) == 7`` and ``max(min(a, 7), 0) == a`` are the same. Of bits it is right.
 
-- NVVM, the first step, makes ``x if x < 0.0 else 0.0`` a minimum and ``x if x > -0.0 else -0.0`` a maximum, of which
-  the hardware takes the other zero. Where ``fmin`` and ``fmax`` are meant, either zero is right.
+The first step makes ``x if x < 0.0 else 0.0`` a minimum and ``x if x > -0.0 else -0.0`` a maximum, of which the
+hardware takes the other zero: they become choices again. Where ``fmin`` and ``fmax`` are meant, either zero is right.
 
 Comparisons of a known range are replaced by the negation of their opposites. ``ptxas`` 13.5 is right in the first four.
 
 PTX ISA: "Integer Arithmetic Instructions" (``neg``, ``abs``, ``add``, ``sub``), "Logic and Shift Instructions",
-"Comparison and Selection Instructions" (``setp``, ``selp``; comparisons that end in ``u`` hold for NaN).
+"Comparison and Selection Instructions" (``setp``, ``selp``; comparisons that end in ``u`` hold for NaN). Forms with
+``.ftz`` and predicates stay: the project's options give none of them.
 """
 
 from __future__ import annotations
 
 import bisect
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
-REVISION = "4"  # a part of the cache's keys: another number for another table
+REVISION = "5"  # a part of the cache's keys: another number for another table
 _MAXIMUM = re.compile(r"\bmax\.s32\b")
 _TWO_EXTREMES = re.compile(r"\b(?:min|max)\.s32\b.*\b(?:min|max)\.s32\b", re.DOTALL)
 _KNOWN_RANGE = re.compile(
@@ -51,15 +54,23 @@ _EXTREME_OF_16_BITS = re.compile(
     re.MULTILINE,
 )
 _WITH_ONE = re.compile(
-    r"^(?P<before>[ \t]*setp)\.(?P<operator>lt|le|geu|gtu)\.f32(?P<operands>\s+%\w+, %\w+,) 0f3F800000;$", re.MULTILINE
+    r"^(?P<before>[ \t]*setp)\.(?P<operator>lt|le|geu|gtu)\.f32(?P<operands>\s+%\w+, %\w+,) (?P<b>[^,;\n]+);$",
+    re.MULTILINE,
 )
 _BESIDE_ONE = {"lt": "le 0f3F7FFFFF", "geu": "gtu 0f3F7FFFFF", "le": "lt 0f3F800001", "gtu": "geu 0f3F800001"}
-_MINIMUM = re.compile(
-    r"^(?P<indent>[ \t]*)min\.(?P<kind>f32|f64)\s+(?P<d>%\w+), (?P<a>[^,;\n]+), (?P<b>[^,;\n]+);$", re.MULTILINE
+_EXTREME = re.compile(
+    r"^(?P<indent>[ \t]*)(?P<function>min|max)\.(?P<kind>f32|f64)"
+    r"\s+(?P<d>%\w+), (?P<a>[^,;\n]+), (?P<b>[^,;\n]+);$",
+    re.MULTILINE,
 )
-_ONES = {"f32": ("0f3F7FFFFF", "0f3F800000"), "f64": ("0d3FEFFFFFFFFFFFFF", "0d3FF0000000000000")}  # and what is before
+_ONES = {"f32": "0f3F800000", "f64": "0d3FF0000000000000"}
+_BEFORE_ONE = {"f32": "0f3F7FFFFF", "f64": "0d3FEFFFFFFFFFFFFF"}
+_ZEROS = {"min": {"f32": "0f00000000", "f64": "0d" + "0" * 16}, "max": {"f32": "0f80000000", "f64": "0d8" + "0" * 15}}
+_FUNCTION = re.compile(r"\.(?:entry|func)\s")
+_SET = re.compile(  # registers that an instruction sets, and what it sets them to
+    r"(?:^|[;{}])[\s{]*(?:@!?%\w+\s+)?(\w[\w.]*)\s+(%\w+(?:\|%\w+)?|\{[^}\n]*\}),([^;\n]*)", re.MULTILINE
+)
 _ZERO_LIMIT = re.compile(r"\b0(?:f[08]0{7}|d[08]0{15})\b")
-_ZERO_CHOSEN = r"\g<indent>{{ .reg .pred zero; setp.{0} zero, \g<a>, {1}; selp.b{2} \g<d>, {3}, \g<a>, zero; }}"
 _CHOICE = re.compile(r"^[ \t]*selp\.f32\s[^;\n]*;$", re.MULTILINE)
 _NEGATIVE_ZERO = re.compile(r"\b0f80000000\b")
 _ZERO = re.compile(r"\bmov\.[sub](?:16|32)\s+%\w+, 0;")
@@ -102,35 +113,67 @@ def _negated_opposite(match: re.Match[str]) -> str:
     return f"{opposite}\n{indent}not.pred {result}, {result};"
 
 
+@lru_cache(1)
+def _numbers(text: str) -> tuple[list[int], list[dict[str, str]]]:
+    """Where functions begin, and for each its registers that are set once, by a move of a number, with that number."""
+    begins = [0, *(head.start() for head in _FUNCTION.finditer(text))]
+    functions = []
+    for begin, end in itertools.pairwise([*begins, len(text)]):
+        found: dict[str, str] = {}
+        for opcode, target, source in _SET.findall(text, begin, end):
+            for register in re.findall(r"%\w+", target):
+                once = register not in found and opcode in ("mov.f32", "mov.f64")
+                found[register] = source.strip() if once else ""
+        functions.append(found)
+    return begins, functions
+
+
+def _number(match: re.Match[str], operand: str) -> str:
+    """The number that an operand is: itself, or what its register always holds; else an empty text."""
+    if not operand.startswith("%"):
+        return operand
+    begins, functions = _numbers(match.string)
+    return functions[bisect.bisect(begins, match.start()) - 1].get(operand, "")
+
+
+def _other(match: re.Match[str], number: str) -> str:
+    """The register that an extreme is of beside a number; an empty text where it is of others."""
+    others = [operand for operand in (match["a"], match["b"]) if _number(match, operand) != number]
+    return others[0] if len(others) == 1 and others[0].startswith("%") else ""
+
+
 def _beside_one(match: re.Match[str]) -> str:
     """``x < 1`` as ``x <= 1 - 2**-24`` and ``x <= 1`` as ``x < 1 + 2**-23``: no number lies between."""
+    if _number(match, match["b"]) != _ONES["f32"]:
+        return match[0]
     operator, number = _BESIDE_ONE[match["operator"]].split()
     return f"{match['before']}.{operator}.f32{match['operands']} {number};"
 
 
 def _at_most_one(match: re.Match[str]) -> str:
     """A minimum of a number and 1, by a comparison with the number before 1."""
-    kind, operands = match["kind"], (match["a"], match["b"])
-    below, one = _ONES[kind]
-    others = [operand for operand in operands if operand != one and not _is_always(match, operand, f"mov.{kind}", one)]
-    if len(others) != 1:
+    kind = match["kind"]
+    number = _other(match, _ONES[kind])
+    if match["function"] == "max" or not number:
         return match[0]
-    indent, result, number = match["indent"], match["d"], others[0]
     return (
-        f"{indent}{{ .reg .pred less; setp.le.{kind} less, {number}, {below}; "
-        f"selp.{kind} {result}, {number}, {one}, less; }}"
+        f"{match['indent']}{{ .reg .pred less; setp.le.{kind} less, {number}, {_BEFORE_ONE[kind]}; "
+        f"selp.{kind} {match['d']}, {number}, {_ONES[kind]}, less; }}"
     )
 
 
-def _is_always(match: re.Match[str], register: str, move: str, number: str) -> bool:
-    """Whether one instruction of the function sets the register, a move of the number."""
-    text, name = match.string, re.escape(register)
-    ends = [0, *(head.start() for head in re.finditer(r"\.(?:entry|func)\s", text)), len(text)]
-    after = bisect.bisect(ends, match.start())
-    function = text[ends[after - 1] : ends[after]]
-    target = rf"(?:{name}|{{[^}}\n]*{name}\b[^}}\n]*}}),"
-    setting = re.findall(rf"(?:^|[;{{}}])[\s{{]*(?:@!?%\w+\s+)?(\w[\w.]*\s+{target}[^;\n]*)", function, re.MULTILINE)
-    return [instruction.split() for instruction in setting] == [[move, f"{register},", number]]
+def _choice_of_zero(match: re.Match[str]) -> str:
+    """A minimum with 0.0 or maximum with -0.0, as the zero unless the number is less or more; bits keep its sign."""
+    function, kind = match["function"], match["kind"]
+    zero = _ZEROS[function][kind]
+    number = _other(match, zero)
+    if not number:
+        return match[0]
+    operator = "geu" if function == "min" else "leu"
+    return (
+        f"{match['indent']}{{ .reg .pred zero; setp.{operator}.{kind} zero, {number}, {zero}; "
+        f"selp.b{kind[1:]} {match['d']}, 0x{zero[2:]}, {number}, zero; }}"
+    )
 
 
 def _in_32_bits(match: re.Match[str]) -> str:
@@ -170,16 +213,8 @@ REWRITES = (  # those of 16 bits first: as 32-bit minima they count for what fol
     Rewrite(instruction=_line("sub.s16 D, A, B"), replacement=_DIFFERENCE.format(16), beside=(_ZERO,)),
     Rewrite(instruction=_line("sub.s32 D, A, B"), replacement=_DIFFERENCE.format(32), beside=(_ZERO, _TWO_EXTREMES)),
     Rewrite(instruction=_WITH_ONE, replacement=_beside_one, beside=(_ZERO_LIMIT,)),
-    Rewrite(instruction=_MINIMUM, replacement=_at_most_one, beside=(_ZERO_LIMIT,)),
-    *(
-        Rewrite(instruction=_line(f"{line}, {zero}"), replacement=_ZERO_CHOSEN.format(opposite, zero, bits, number))
-        for line, opposite, zero, bits, number in (
-            ("min.f32 D, A", "geu.f32", "0f00000000", 32, "0x00000000"),
-            ("max.f32 D, A", "leu.f32", "0f80000000", 32, "0x80000000"),
-            ("min.f64 D, A", "geu.f64", "0d0000000000000000", 64, "0x0000000000000000"),
-            ("max.f64 D, A", "leu.f64", "0d8000000000000000", 64, "0x8000000000000000"),
-        )
-    ),
+    Rewrite(instruction=_EXTREME, replacement=_at_most_one, beside=(_ZERO_LIMIT,)),
+    Rewrite(instruction=_EXTREME, replacement=_choice_of_zero, beside=(_ZERO_LIMIT,)),
     Rewrite(instruction=re.compile(r"\bsetp\.eq\.s32\b"), replacement="setp.eq.b32", beside=(_MAXIMUM,)),
     Rewrite(instruction=_COMPARISON, replacement=_negated_opposite, beside=(_KNOWN_RANGE,)),
     Rewrite(
