@@ -25,6 +25,7 @@ def power(x: Any, exponent: Any, *, out: DeviceNDArray | None = None) -> DeviceN
         isinstance(exponent, int | np.integer)
         and exponent < 0
         and isinstance(x, DeviceNDArray)
+        and x.dtype.kind in _WHOLE
         and np.result_type(x.dtype, exponent).kind in _WHOLE
     ):
         raise ArgumentValueError(

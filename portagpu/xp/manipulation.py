@@ -226,7 +226,7 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> DeviceNDArray:
 
 
 def _check_repeats(counts: Any) -> None:
-    if counts.dtype.kind not in "iub":
+    if not np.can_cast(counts.dtype, np.int64, "safe"):
         raise ArgumentTypeError(f"repeats are whole numbers, not {counts.dtype}")
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
+
+import ml_dtypes
 import numpy as np
 import pytest
 
 from portagpu import cuda
+from portagpu.errors import DTypeError
 
 FUNCTIONS = {
     "take": lambda x, out: np.take(x, [0], 0, out=out),
@@ -155,6 +160,25 @@ def _pairs():
     return [(kind, other) for kind in kinds for other in kinds if kind.kind != "c" or other.kind == "c"]
 
 
+def _eps(kind):
+    return np.finfo(kind).eps if kind.kind in "fc" else 0
+
+
+def _computed(name, host, common):
+    if "max" in name or "min" in name:
+        return _SUMS[name](host.astype(common))
+    if name == "mean":  # here sums of 16-bit floats do not overflow
+        return np.mean(host, 0, dtype=np.result_type(common, "float32") if host.dtype.kind in "fc" else None)
+    return _SUMS[name](host, dtype=common)
+
+
+def assert_same(found, expected, tolerance, text=""):
+    finite = np.isfinite(expected)
+    np.testing.assert_allclose(np.asarray(found)[finite], expected[finite], rtol=tolerance, err_msg=text)
+    others = np.asarray(found)[~finite], expected[~finite]
+    np.testing.assert_array_equal(*((others[0].real, others[1].real) if expected.dtype.kind == "c" else others), text)
+
+
 @pytest.mark.one_device
 @pytest.mark.parametrize("name", _SUMS)
 def test_dtypes_of_reductions(device, name):
@@ -163,16 +187,51 @@ def test_dtypes_of_reductions(device, name):
         common = np.result_type(kind, other)
         for host in _samples(kind):
             with np.errstate(all="ignore"):
-                extremes = "max" in name or "min" in name
-                found = np.asarray(_SUMS[name](host.astype(common)) if extremes else _SUMS[name](host, dtype=common))
-                if name == "mean":  # here sums of 16-bit floats do not overflow
-                    found = np.asarray(np.mean(host, 0, dtype=np.result_type(common, "float32")))
-                    found = found if kind.kind in "fc" else np.asarray(np.mean(host, 0))
+                found = np.asarray(_computed(name, host, common))
                 expected = found.astype(other)
+                if np.can_cast(common, other, "safe") and name != "mean":
+                    assert_same(_SUMS[name](host, out=np.zeros_like(expected)), expected, 4 * _eps(other))
             out = cuda.to_device(np.zeros(expected.shape, other))
             _SUMS[name](cuda.to_device(host), out=out)
             fits = np.isfinite(found) | (found.dtype.kind != "c")  # products of infinities differ
             if other.kind in "iu" and found.dtype.kind == "f":  # what does not fit is undefined
                 fits = (found > float(np.iinfo(other).min)) & (found < float(np.iinfo(other).max))
-            result, tolerance = out.copy_to_host(), 4 * np.finfo(other).eps if other.kind in "fc" else 0
-            np.testing.assert_allclose(result[fits], expected[fits], rtol=tolerance, err_msg=f"{kind} {other}")
+            assert_same(out.copy_to_host()[fits], expected[fits], 4 * _eps(other), f"{kind} {other}")
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("name", ["sum", "max", "cumsum", "mean", "nansum", "add.reduce"])
+def test_bfloat16_beside_other_dtypes(device, name):
+    for kind, other in itertools.product(("int8", "int32", "int64", "float16", "float32", "bfloat16"), repeat=2):
+        if "bfloat16" not in (kind, other):
+            continue
+        host = np.array([[3], [2], [-1]], ml_dtypes.bfloat16 if kind == "bfloat16" else kind)
+        out = np.zeros(np.shape(_SUMS[name](host)), ml_dtypes.bfloat16 if other == "bfloat16" else other)
+        found = cuda.to_device(out)
+        _SUMS[name](cuda.to_device(host), out=found)
+        expected = _SUMS[name](host, out=out).astype(float)
+        np.testing.assert_allclose(found.copy_to_host().astype(float), expected, rtol=2**-8, err_msg=f"{kind} {other}")
+
+
+@pytest.mark.one_device
+def test_what_has_no_dtype_in_common_or_does_not_fit_is_refused(device):
+    x = cuda.to_device(np.array([[1.5], [2.5]], np.float32))
+    for call in (np.std, np.nanstd, np.nanvar):
+        with pytest.raises(TypeError, match="cannot become"):
+            call(x, 0, out=cuda.to_device(np.zeros(1, np.int32)))
+    np.testing.assert_array_equal(np.var(x * 4, 0, out=cuda.to_device(np.zeros(1, np.int32))).copy_to_host(), [4])
+    with pytest.raises(DTypeError, match="into bool"):
+        np.bitwise_or.reduce(x, out=cuda.to_device(np.zeros(1, bool)))
+    large = cuda.to_device(np.array([[3e38], [3e38], [np.nan]], np.float32))
+    found = np.nanmean(large, 0, out=cuda.to_device(np.zeros(1))).copy_to_host()
+    np.testing.assert_allclose(found, [3e38], rtol=1e-6)
+
+
+@pytest.mark.one_device
+def test_devices_without_float64_reduce_in_the_dtype_of_out(device, monkeypatch):
+    x = cuda.to_device(np.array([[5], [-1]], np.int32))
+    out = cuda.to_device(np.zeros(1, np.float32))
+    monkeypatch.setattr(x.context, "capabilities", dataclasses.replace(x.context.capabilities, fp64=False))
+    for name, expected in (("sum", [4]), ("max", [5]), ("min", [-1]), ("add.reduce", [4])):
+        _SUMS[name](x, out=out)
+        np.testing.assert_array_equal(out.copy_to_host(), expected)

@@ -96,7 +96,7 @@ def reduce(
             return again
     x = array_of(array)
     target = out[0] if isinstance(out, tuple) else out
-    wanted = _wanted(ufunc, x, dtype, target)
+    wanted = dtype_of_reduction(ufunc, x, dtype, target)
     x = _real(x, wanted)
     reducer, axes, gone, kind = _reduction(ufunc, x.dtype, x.ndim, axis, wanted)
     _check_output(ufunc, dtype, reducer.output)
@@ -117,15 +117,33 @@ def reduce(
     return finished(found, x, axes, keepdims=keepdims, out=target, casting="unsafe")
 
 
-def _wanted(ufunc: np.ufunc, x: DeviceNDArray, dtype: Any, out: DeviceNDArray | None) -> np.dtype[Any] | None:
-    """The dtype of ``dtype=``, or what elements and ``out=`` have in common, in which NumPy reduces them."""
+def dtype_of_reduction(
+    ufunc: np.ufunc, x: DeviceNDArray, dtype: Any, out: DeviceNDArray | None
+) -> np.dtype[Any] | None:
+    """The dtype of ``dtype=``, or what elements and ``out=`` have in common, in which NumPy reduces them.
+
+    None without either. Raises `DTypeError` where they have nothing in common.
+    """
     if dtype is not None:
         return np.dtype(dtype)  # type: ignore[no-any-return]
     if out is None or isinstance(ufunc.identity, bool):
         return None
     check_out(out)
-    found: np.dtype[Any] = out.dtype if out.dtype == x.dtype else np.result_type(x.dtype, out.dtype)
-    return found
+    return _in_common(ufunc, x.dtype, out.dtype, x.context.capabilities.fp64)
+
+
+@lru_cache(1024)
+def _in_common(ufunc: np.ufunc, elements: np.dtype[Any], out: np.dtype[Any], fp64: bool) -> np.dtype[Any]:
+    """The dtype of the function's loop for both; ``out``'s where the device lacks the float64 that only this needs."""
+    if elements == out:
+        return out
+    try:
+        common: np.dtype[Any] = ufunc.resolve_dtypes((out, elements, None))[1]
+    except TypeError as error:
+        raise DTypeError(
+            f"numpy.{ufunc.__name__} cannot reduce elements of {elements} into {out}", hint="convert them with astype"
+        ) from error
+    return out if common == np.float64 not in (elements, out) and not fp64 else common
 
 
 def _real(x: DeviceNDArray, dtype: np.dtype[Any] | None) -> DeviceNDArray:
@@ -194,7 +212,7 @@ def typed_as(
     ufunc: np.ufunc, x: DeviceNDArray, dtype: Any, out: DeviceNDArray | None
 ) -> tuple[DeviceNDArray, np.dtype[Any], np.dtype[Any]]:
     """An array that is accumulated, its real parts for a real ``dtype=``, and the dtypes of `kinds_of`."""
-    wanted = _wanted(ufunc, x, dtype, out)
+    wanted = dtype_of_reduction(ufunc, x, dtype, out)
     x = _real(x, wanted)
     kind, output = kinds_of(ufunc, x.dtype, wanted)
     _check_output(ufunc, dtype, output)
@@ -271,10 +289,9 @@ def finished(
         return found
     check_out(out)
     target: DeviceNDArray = out
-    if casting == "unsafe" and (found.dtype.kind != "c" or target.dtype.kind == "c"):
-        found = convert(found, target.dtype)
     operands, _, shape, context = as_operands((found,))
-    store(Node(context, conversion(found.dtype), operands, shape), target)
+    loses_a_part = found.dtype.kind == "c" != target.dtype.kind
+    store(Node(context, conversion(found.dtype), operands, shape), target, "same_kind" if loses_a_part else casting)
     return target
 
 
@@ -308,7 +325,8 @@ def mean(
     The error is that of the sum and half a unit in the last place.
     """
     x = array_of(array)
-    kind = _wanted(np.add, x, np.float64 if dtype is None and x.dtype.kind in "biu" else dtype, out) or x.dtype
+    floats = np.float64 if dtype is None and x.dtype.kind in "biu" else dtype
+    kind = dtype_of_reduction(np.add, x, floats, out) or x.dtype
     x = _real(x, kind)
     axes = axes_in(axis, x.ndim)
     if where is not True:
@@ -379,7 +397,7 @@ def variance(
     found = averaged(lazy_array(node), axes, kind, divisor, root=root)
     if dtype is not None:  # a complex one is the result's, too
         found = found.astype(dtype, copy=False)
-    return finished(found, x, axes, keepdims=keepdims, out=out, casting="unsafe")
+    return finished(found, x, axes, keepdims=keepdims, out=out, casting="same_kind" if root else "unsafe")
 
 
 def converted(x: DeviceNDArray, dtype: np.dtype[Any]) -> DeviceNDArray:

@@ -385,7 +385,7 @@ def complex_atan(z: Any) -> Any:
 def complex_reciprocal(z: Any) -> Any:
     """`numpy.reciprocal`, with the signs of its zeros."""
     w = 1 / z
-    return complex(math.copysign(w.real, z.real), math.copysign(w.imag, -z.imag))
+    return w if z == 0 else complex(math.copysign(w.real, z.real), math.copysign(w.imag, -z.imag))
 
 
 @LibraryFunction
@@ -394,8 +394,13 @@ def complex_sign(z: Any) -> Any:
     if math.isinf(z.real) != math.isinf(z.imag):
         along = np.sign(z.real if math.isinf(z.real) else z.imag)
         return complex(along, along * 0.0 + 0.0) if math.isinf(z.real) else complex(along * 0.0 + 0.0, along)
-    size = abs(z)
-    return z - z if z == 0 else complex(z.real / size, z.imag / size)
+    if z == 0:
+        return z - z
+    halves = abs(z.real) > 1 or abs(z.imag) > 1  # the modulus of the largest numbers overflows
+    x = z.real * 0.5 if halves else z.real
+    y = z.imag * 0.5 if halves else z.imag
+    size = math.hypot(x, y)
+    return complex(x / size, y / size)
 
 
 @LibraryFunction

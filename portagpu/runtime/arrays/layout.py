@@ -14,7 +14,7 @@ from portagpu.types import record_layout
 
 
 class Flags(dict[str, bool]):
-    """Facts about an array's memory, which are attributes, too, in small letters. Raises AttributeError for others."""
+    """Contiguity and write flags as items, and as attributes in lower case. Raises AttributeError for others."""
 
     def __getattr__(self, name: str) -> bool:
         if name.isupper() or name.upper() not in self:

@@ -53,7 +53,7 @@ def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> DeviceNDArray:
         raise ArgumentValueError(f"trim= has the letters f and b, not {trim!r}")
     places = call("nonzero", x) if x.ndim else ()
     key = [slice(None)] * x.ndim
-    for at in axes_in(axis, x.ndim):
+    for at in axes_in(tuple(axis) if isinstance(axis, np.ndarray) and axis.ndim else axis, x.ndim):
         found = places[at]
         if not found.size:
             key[at] = slice(0, 0)

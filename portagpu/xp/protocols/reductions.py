@@ -103,7 +103,8 @@ def _nanmean(
         return functions.mean(x, axis, dtype, out, keepdims=keepdims, where=where)
     if dtype is not None:
         functions.check_inexact("nanmean", dtype)
-    total = functions.reduce(np.add, _replaced(x, 0), axis, dtype, keepdims=keepdims, where=where)
+    kind = functions.dtype_of_reduction(np.add, x, dtype, out)
+    total = functions.reduce(np.add, _replaced(x, 0), axis, kind, keepdims=keepdims, where=where)
     there = apply(np.logical_not, apply(np.isnan, x))
     there = there if where is True else apply(np.logical_and, there, mask_of(where, x.shape, x.context))
     count = functions.count_nonzero(there, axis, keepdims=keepdims)

@@ -44,11 +44,7 @@ def _variance(name: str) -> Any:
         )
         if is_root:
             found = apply(np.sqrt, found)
-        return (
-            into(found, out)
-            if skips_nan
-            else functions.finished(found, found, (), keepdims=False, out=out, casting="unsafe")
-        )
+        return into(found, out, "same_kind" if skips_nan or is_root else "unsafe")
 
     return function
 

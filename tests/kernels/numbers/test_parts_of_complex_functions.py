@@ -91,6 +91,16 @@ def test_zeros_and_infinities(device, name, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_signs_of_all_sizes(device, dtype):
+    info = np.finfo(dtype)
+    sizes = np.array([info.max, info.max / 3, 1e10, 1.0, 1e-10, info.tiny], info.dtype)
+    x, y = (side.ravel() for side in np.meshgrid(sizes, -sizes))
+    exact = (x + 1j * y.astype(_LONG)) / np.hypot(x.astype(_LONG), y)
+    found = np.sign(cuda.to_device((x + 1j * y).astype(dtype))).copy_to_host()
+    np.testing.assert_allclose(found, exact.astype(dtype), rtol=8 * info.eps)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_inverse_tangents_beside_their_poles(device, dtype):
     real = np.dtype(dtype).type().real.dtype
     info = np.finfo(real)

@@ -60,7 +60,7 @@ static inline ${h.type} ${h.name}(${h.type} base, ${h.type} exponent) {
         length *= exp(0 - phase * ${ey});
         angle += ${ey} * log(modulus);
     }
-    ${h.part} sine = sin(angle); // of a positive number 0, beside an infinite length, too
+    ${h.part} sine = sin(angle); // 0 * inf would be NaN: a positive base has the phase 0
     return ${pair(h, "length * cos(angle)", "sine == 0 ? sine : length * sine")};
 }
 </%def>
