@@ -248,14 +248,15 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> DeviceNDArray
     x = array_of(x, repeats.context if isinstance(repeats, DeviceNDArray) else None)
     x, at = along_axis(x, axis)
     extent = x.shape[at]
-    if not isinstance(repeats, DeviceNDArray):
+    if isinstance(repeats, DeviceNDArray):
+        _check_repeats(repeats)
+    else:
         counts = np.asarray(repeats)
         if counts.size:
             _check_repeats(counts)
         if counts.size == 1:
             return _repeated(x, int(counts.reshape(())), at)
         repeats = to_device(counts.astype(np.int64), context=x.context)
-    _check_repeats(repeats)
     if repeats.size == 1:
         return _repeated(x, int(repeats.item()), at)
     if repeats.shape != (extent,):

@@ -182,7 +182,7 @@ def assert_same(found, expected, tolerance, text=""):
 @pytest.mark.one_device
 @pytest.mark.parametrize("name", _SUMS)
 def test_dtypes_of_reductions(device, name):
-    """What elements and ``out=`` have in common is what NumPy computes in, and then casts, however it must."""
+    """The common dtype of elements and ``out=``, in which NumPy computes before it casts, however it must."""
     for kind, other in _pairs():
         common = np.result_type(kind, other)
         for host in _samples(kind):

@@ -135,6 +135,7 @@ _CALLS = {
         "norm": lambda x: np.linalg.norm(x, "x"),
         "repeat by floats": lambda x: np.repeat(x[0], x[0]),
         "trim_zeros along an array of axes": lambda x: np.trim_zeros(x, axis=np.array([0, 1])),
+        "isin by a table of a list": lambda x: np.isin(x.astype(int), [1.5], kind="table"),
         "isin by a table of floats": lambda x: np.isin(x, x, kind="table"),
         "std of whole numbers": lambda x: np.std(x, 0, out=np.zeros_like(x[0], dtype=np.int32)),
         "repeat by uint64": lambda x: np.repeat(x, np.array([1, 2, 0], np.uint64), axis=1),

@@ -233,10 +233,12 @@ def _compare_clocks(entrant: _Entrant, call: Call, clock: Clock, calls: int) -> 
         entrant.device_seconds = by_device / calls / call.parts if by_device > 0 else None
         if by_host >= _FASTER_THAN_POSSIBLE * by_device - _CLOCKS_SECONDS:
             return
-        told = f"{calls} calls took {by_host * 1e3:.3g} ms by the host's clock, {by_device * 1e3:.3g} by the device's"
+        comparison = (
+            f"{calls} calls took {by_host * 1e3:.3g} ms by the host's clock, {by_device * 1e3:.3g} by the device's"
+        )
         if by_device < _LONG_SECONDS:
             calls = max(calls, min(4 * calls, _MOST_AT_ONCE))
-    entrant.fail(Status.FAILED, f"{told}: they were not waited for")
+    entrant.fail(Status.FAILED, f"{comparison}: they were not waited for")
 
 
 def _both_clocks(call: Call, clock: Clock, calls: int) -> tuple[float, float]:

@@ -325,8 +325,8 @@ def mean(
     The error is that of the sum and half a unit in the last place.
     """
     x = array_of(array)
-    floats = np.float64 if dtype is None and x.dtype.kind in "biu" else dtype
-    kind = dtype_of_reduction(np.add, x, floats, out) or x.dtype
+    wanted = np.float64 if dtype is None and x.dtype.kind in "biu" else dtype
+    kind = dtype_of_reduction(np.add, x, wanted, out) or x.dtype
     x = _real(x, kind)
     axes = axes_in(axis, x.ndim)
     if where is not True:

@@ -185,7 +185,9 @@ def _isin(
     if kind not in (None, "sort", "table"):
         raise ArgumentValueError(f"kind is 'sort', 'table' or None, not {kind!r}")
     first, second = (np.asarray(x) if type(x) in (float, complex) else x for x in (element, test_elements))
-    if kind == "table" and any(getattr(x, "dtype", np.dtype(np.int64)).kind not in "biu" for x in (first, second)):
+    if kind == "table" and any(
+        (getattr(x, "dtype", None) or np.asarray(x).dtype).kind not in "biu" for x in (first, second)
+    ):
         raise ArgumentValueError("kind='table' is for bools and integers", hint="leave kind= out")
     return isin(first, second, invert=invert)
 

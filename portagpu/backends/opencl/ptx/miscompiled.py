@@ -115,7 +115,7 @@ def _negated_opposite(match: re.Match[str]) -> str:
 
 @lru_cache(1)
 def _numbers(text: str) -> tuple[list[int], list[dict[str, str]]]:
-    """Where functions begin, and for each its registers that are set once, by a move of a number, with that number."""
+    """Starts of functions, and of each function the registers that only a move of a number sets, with the number."""
     begins = [0, *(head.start() for head in _FUNCTION.finditer(text))]
     functions = []
     for begin, end in itertools.pairwise([*begins, len(text)]):
@@ -143,7 +143,7 @@ def _other(match: re.Match[str], number: str) -> str:
 
 
 def _beside_one(match: re.Match[str]) -> str:
-    """``x < 1`` as ``x <= 1 - 2**-24`` and ``x <= 1`` as ``x < 1 + 2**-23``: no number lies between."""
+    """``x < 1`` as ``x <= 1 - 2**-24`` and ``x <= 1`` as ``x < 1 + 2**-23``: there is no number between."""
     if _number(match, match["b"]) != _ONES["f32"]:
         return match[0]
     operator, number = _BESIDE_ONE[match["operator"]].split()
