@@ -54,7 +54,9 @@ _NEGATIVE_ZERO = "\tadd.f32 \t%f9, %f8, 0f80000000;\n"
         ("setp.gtu.f32 \t%p1, %f1, 0f3F800000", _NEGATIVE_ZERO),
         ("setp.lt.f32 \t%p1, %f1, 0f3F800000", _ZERO_LIMIT + _SIZE),
         ("setp.eq.s32 \t%p1, %r1, %r2", _TWO_MINIMA.replace("min", "max")),
-        ("setp.eq.s32 \t%p1, %r1, 7", _TWO_MINIMA.replace("min", "max")),
+        ("setp.eq.b32 \t%p1, %r1, 7", _TWO_MINIMA.replace("min", "max")),
+        ("setp.eq.s16 \t%p1, %rs1, 7", _TWO_MINIMA.replace("min", "max")),
+        ("setp.eq.u16 \t%p1, %rs1, %rs2", _TWO_MINIMA.replace("min", "max")),
         ("neg.s32 \t%r2, %r1", _TWO_MINIMA),
         ("sub.s32 \t%r2, 0, %r1", _TWO_MINIMA.replace("min", "max")),
         ("add.s64 \t%rd2, %rd1, 38654705664", ""),
@@ -188,8 +190,8 @@ def _value(opcode: list[str], values: list[z3.ExprRef]) -> z3.ExprRef:
     match opcode, values:
         case ["setp", operator, "f32" | "f64"], [a, b]:
             return _compared_numbers(operator, a, b)
-        case ["setp", "eq", "s32" | "b32"], [a, b]:
-            return a == b
+        case ["setp", "eq" | "ne" as operator, _], [a, b]:
+            return a == b if operator == "eq" else a != b
         case ["min", "f32" | "f64"], [a, b]:  # one of them is neither NaN nor zero
             return z3.If(z3.Not(_compared_numbers("ge", b, b)), a, z3.If(_compared_numbers("ltu", b, a), b, a))
         case ["min" | "max" as function, kind], [a, b]:

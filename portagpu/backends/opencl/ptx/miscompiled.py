@@ -18,7 +18,8 @@ The driver compiles OpenCL C to PTX (NVVM), and PTX to machine code. The second 
 - sm_90: a minimum or maximum of 16-bit values is one of pairs of them. ``max(a, 7) == 7`` asks for the wrong half, and
   of two that are made a pair one may read a register that has been written since.
 - sm_90: ``max(min(a, b), 0)`` of int32 values is one instruction. Whether its result equals ``a`` or ``b`` is asked of
-  the wrong half of it: ``max(min(a, 7), 0) == 7`` and ``max(min(a, 7), 0) == a`` are the same. Of bits it is right.
+  the wrong half of it: ``max(min(a, 7), 0) == 7`` and ``max(min(a, 7), 0) == a`` are the same. Asked whether it is
+  another number (``setp.ne``) it is right, and after conversions to 16 bits, too.
 
 The first step makes ``x if x < 0.0 else 0.0`` a minimum and ``x if x > -0.0 else -0.0`` a maximum, of which the
 hardware takes the other zero: they become choices again. Where ``fmin`` and ``fmax`` are meant, either zero is right.
@@ -39,7 +40,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-REVISION = "5"  # a part of the cache's keys: another number for another table
+REVISION = "6"  # a part of the cache's keys: another number for another table
 _MAXIMUM = re.compile(r"\bmax\.s32\b")
 _TWO_EXTREMES = re.compile(r"\b(?:min|max)\.s32\b.*\b(?:min|max)\.s32\b", re.DOTALL)
 _KNOWN_RANGE = re.compile(
@@ -48,6 +49,9 @@ _KNOWN_RANGE = re.compile(
 )
 _COMPARISON = re.compile(
     r"^(?P<indent>[ \t]*)setp\.(?P<operator>l[te]|g[te])\.f32\s+(?P<d>%\w+), (?P<operands>[^;\n]+);$", re.MULTILINE
+)
+_EQUALITY = re.compile(
+    r"^(?P<indent>[ \t]*)setp\.eq\.(?P<kind>[bsu](?:16|32))\s+(?P<d>%\w+), (?P<operands>[^;\n]+);$", re.MULTILINE
 )
 _EXTREME_OF_16_BITS = re.compile(
     r"^(?P<indent>[ \t]*)(?P<function>min|max)\.(?P<kind>[su])16\s+(?P<d>%\w+), (?P<a>%\w+), (?P<b>%\w+|-?\d+);$",
@@ -202,6 +206,7 @@ _ABSOLUTE = (
     r"\g<indent>{{ .reg .b{0} sign; shr.s{0} sign, \g<a>, {1}; xor.b{0} \g<d>, \g<a>, sign; "
     r"sub.s{0} \g<d>, \g<d>, sign; }}"
 )
+_NOT_ANOTHER = r"\g<indent>setp.ne.\g<kind> \g<d>, \g<operands>;\n\g<indent>not.pred \g<d>, \g<d>;"
 REWRITES = (  # those of 16 bits first: as 32-bit minima they count for what follows
     Rewrite(instruction=_EXTREME_OF_16_BITS, replacement=_in_32_bits),
     Rewrite(instruction=_line("neg.s16 D, A"), replacement=_NEGATION.format(16)),
@@ -215,7 +220,7 @@ REWRITES = (  # those of 16 bits first: as 32-bit minima they count for what fol
     Rewrite(instruction=_WITH_ONE, replacement=_beside_one, beside=(_ZERO_LIMIT,)),
     Rewrite(instruction=_EXTREME, replacement=_at_most_one, beside=(_ZERO_LIMIT,)),
     Rewrite(instruction=_EXTREME, replacement=_choice_of_zero, beside=(_ZERO_LIMIT,)),
-    Rewrite(instruction=re.compile(r"\bsetp\.eq\.s32\b"), replacement="setp.eq.b32", beside=(_MAXIMUM,)),
+    Rewrite(instruction=_EQUALITY, replacement=_NOT_ANOTHER, beside=(_MAXIMUM,)),
     Rewrite(instruction=_COMPARISON, replacement=_negated_opposite, beside=(_KNOWN_RANGE,)),
     Rewrite(
         instruction=_line("abs.f32 D, A"),
