@@ -372,7 +372,14 @@ class Expressions:
         if depth <= 0:
             return self._comparison(0)
         made = self.choose.pick(
-            self._comparison, self._comparison, self._chain, self._both, self._inverse, self._contained, self._truth
+            self._comparison,
+            self._comparison,
+            self._chain,
+            self._both,
+            self._inverse,
+            self._contained,
+            self._limited,
+            self._truth,
         )
         return made(depth - 1)
 
@@ -411,6 +418,26 @@ class Expressions:
 
     def _inverse(self, depth: int) -> Typed:
         return Typed(f"(not {self.condition(depth).text})", "b", 1)
+
+    def _limited(self, depth: int) -> Typed:
+        """Whether a number inside its limits is one of them, or as it was; in its type or in another one."""
+        a = self.number(depth)
+        kind = a.kind if a.kind in STRONG else self.choose.pick(*INTEGERS)
+        a = stored(a, kind)
+        ends = [
+            Typed(f"{NAMES[kind]}({self.choose.pick(0, 0, 1, 3, 7, 50)})", kind, 6)
+            if self.choose.chance(2)
+            else stored(self.number(0), kind)
+            for _ in range(2)
+        ]
+        names = self.choose.pick(("min", "max"), ("max", "min"), ("max", "max"), ("min", "min"))
+        text = f"{names[1]}({names[0]}({a.text}, {ends[0].text}), {ends[1].text})"
+        size, fraction = (max(getattr(x, part) for x in (a, *ends)) for part in ("magnitude", "fraction"))
+        inside, other = Typed(text, kind, size, fraction), self.choose.pick(a, *ends)
+        if kind in INTEGERS and self.choose.chance(2):
+            wanted = self.choose.pick(*INTEGERS)
+            inside, other = cast(inside, wanted), cast(other, wanted)
+        return Typed(f"({inside.text} {self.choose.pick('==', '==', '!=', '<', '>=')} {other.text})", "b", 1)
 
     def _contained(self, depth: int) -> Typed:
         e = self.integer(depth)
