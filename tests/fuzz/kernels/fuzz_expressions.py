@@ -202,9 +202,10 @@ class Expressions:
             return a
         if a.kind == "b":
             return Typed(f"(not {a.text})", "b", 1)
+        magnitude = bits(a.kind) if a.kind[0] == "u" else a.magnitude + 1
         if a.floating or self.choose.chance(2):
-            return replace(a, text=f"(-{a.text})")
-        return replace(a, text=f"(~{a.text})", magnitude=a.magnitude + 1)
+            return replace(a, text=f"(-{a.text})", magnitude=a.magnitude if a.floating else magnitude)
+        return replace(a, text=f"(~{a.text})", magnitude=magnitude)
 
     def _extreme(self, depth: int) -> Typed:
         a, b, kind = met(self.number(depth), self.operand(depth))

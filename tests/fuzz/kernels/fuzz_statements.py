@@ -406,14 +406,17 @@ class Body(Records, Expressions):
         self.loop_body(place, counter)
 
     def far_range(self, counter: str) -> tuple[str, Typed]:
-        """A range beside an end of its bounds' dtype or beyond the root of int32's, and what its counter is."""
+        """A range beside an end of its bounds' dtype or beyond the root of int32's, and what its counter is.
+
+        Those of uint64 do not go down: their counters are Python integers, which end before uint64 does.
+        """
         kind = self.choose.pick("i4", "u4", "u4", "i2", "u1", "i8", "u8")
         low, high = bounds(kind)
         base = self.choose.pick(high - 30, low + 10, min(50_000, high - 30), min(2**31 + 7, high - 30))
         name = NAMES[kind]
         first, last = (f"{name}(cuda.threadIdx.x % 9) + {name}({base + n})" for n in (0, self.choose.pick(2, 4, 9)))
         up, down = f"{first}, {last}", f"{last}, {first}"
-        ends = self.choose.pick(up, f"{up}, 3", f"{down}, -1", f"{down}, -4")
+        ends = self.choose.pick(up, f"{up}, 3", *(() if kind == "u8" else (f"{down}, -1", f"{down}, -4")))
         magnitude = max(abs(base), 32).bit_length()
         return f"range({ends})", Typed(counter, *(("pi", magnitude) if bits(kind) < 64 else (kind, 64)))
 
