@@ -11,6 +11,7 @@ from portagpu.backends.c_family.precedence import EQUALITY, LOWEST, POSTFIX, REL
 from portagpu.backends.c_family.printer import Printer
 from portagpu.backends.c_family.printf import print_call
 from portagpu.dtypes import BOOL
+from portagpu.ir.analysis.uniform import Marks
 from portagpu.ir.nodes import (
     Assign,
     Break,
@@ -22,6 +23,7 @@ from portagpu.ir.nodes import (
     Instruction,
     Print,
     Return,
+    Select,
     Stmt,
     Store,
     Var,
@@ -35,12 +37,13 @@ from portagpu.source import Span
 
 
 class Emitter:
-    """Prints the body of one function."""
+    """Prints the body of one function; ``callees``: the functions that hold a barrier."""
 
-    def __init__(self, function: Function, facts: Facts, printer: Printer) -> None:
+    def __init__(self, function: Function, facts: Facts, printer: Printer, callees: frozenset[str]) -> None:
         self.function = function
         self.facts = facts
         self.printer = printer
+        self._marks = Marks(function.body, callees) if printer.helpers.hides_cases else None
         self.lines: list[Line] = []
         self._declared: set[tuple[str, Type]] = {(p.name, p.type) for p in function.parameters}
         self._declared |= {(a.name, Pointer(a.element, a.space)) for a in function.locals}
@@ -228,7 +231,7 @@ class Emitter:
             stop = text(loop.stop, RELATION + 1)
             test = f"{step} > 0 ? {counter} < {stop} : {counter} > {stop}"
         else:
-            test = f"{counter} {'>' if loop.descending else '<'} {text(loop.stop, RELATION + 1)}"
+            test = self._end_test(loop, counter)
         if may_pass_end(self.facts, loop):
             advance = f"{counter} = {self._next(loop, counter)}"
         elif isinstance(loop.step, Constant) and loop.step.value < 0:
@@ -244,6 +247,25 @@ class Emitter:
         self._line("}")
         if not shadowed:
             self._declared.discard(slot)
+
+    def _end_test(self, loop: For, counter: str) -> str:
+        """Whether a turn comes, of a loop whose direction is known.
+
+        Around a barrier no compiler may know which turn is the last one where the driver takes its way out for another
+        one's (docs/driver-quirks.md). That there is a first turn stays known: a way around barriers costs much there.
+        """
+        text, relation, stop = self.printer.text, ">" if loop.descending else "<", loop.stop
+        plain = f"{counter} {relation} {text(stop, RELATION + 1)}"
+        if self._marks is None or not self._marks.has_barrier(loop):
+            return plain
+        hidden = f"{counter} {relation} {self.printer.helpers.hidden_case(text(stop, RELATION + 1))}"
+        match loop.start, stop:
+            case Constant(value=first), Constant(value=end):
+                comes = first > end if loop.descending else first < end
+                return f"{counter} == {text(loop.start, EQUALITY + 1)} || {hidden}" if comes else plain
+            case Constant(), Select(yes=Constant(), no=Constant()):  # of a gate
+                return hidden
+        return plain
 
     def _next(self, loop: For, counter: str) -> str:
         """The counter's next value, or the end where that would be beyond it: the type might not hold it."""

@@ -30,7 +30,8 @@ class Hints:
     ``diverging_nests``: False where loops in loops that threads run or leave apart are compiled wrongly.
     ``cuts_subscripts``: False where 64-bit integers that are made of ids and cut to 32 bits are compiled wrongly.
     ``keeps_negations``: False where threads lose negated floats over barriers.
-    ``takes_all_cases``: False where tests for all values that a number can have are compiled wrongly before a barrier.
+    ``takes_all_cases``: False where tests for all values that a number can have are compiled wrongly before a barrier,
+    and loops around barriers whose last turn is known.
     ``takes_known_floats``: False where functions of NaN and large floats that the compiler knows go wrong.
     ``sees_divergence``: False where variables that some threads of a block set are taken for uniform over a barrier.
     ``blends_values``: False where the vectoriser takes uniform values that some threads' branches assign for uniform.
@@ -212,7 +213,8 @@ QUIRKS: tuple[Quirk, ...] = (
         value=False,
         reason="3.1: of tests for all values that a number can have (x & 3 == 0, 1, 2, 3) LLVM makes a switch whose"
         " default is unreachable, which the driver takes for a way out of the kernel, and the barriers after it for"
-        " conditional ones: threads take another's branch, or an assertion ends the process; issue 2113 says so of 7.1",
+        " conditional ones: threads take another's branch, or an assertion ends the process; issue 2113 says so of 7.1."
+        " The same where LLVM knows the last turn of a loop with barriers, and goes by a flag from it to the next",
     ),
     Quirk(
         match="portable computing language",

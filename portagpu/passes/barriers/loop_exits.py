@@ -28,6 +28,8 @@ from portagpu.ir.nodes import (
     Binary,
     BinaryOp,
     Break,
+    Compare,
+    CompareOp,
     Constant,
     Expr,
     For,
@@ -40,7 +42,7 @@ from portagpu.ir.nodes import (
     Var,
     While,
 )
-from portagpu.ir.types import BOOLEAN, Scalar
+from portagpu.ir.types import BOOLEAN, INT, Scalar
 from portagpu.ir.walk import blocks
 from portagpu.passes.rewriting import begins
 
@@ -93,7 +95,10 @@ def entered(loop: For | While, turn: Var, gate: Var | None) -> tuple[list[Stmt],
         goes_on = Logical(LogicalOp.AND, gate, goes_on, span=span)
         first = [If(gate, tuple(first), (), span=span)] if first else []  # the start may read what the gate guards
     asked = Assign(turn, goes_on, span=span)
-    again = If(turn, (*following, asked), (), span=span)
+    zero = Constant(0, INT, span=span)
+    hidden = Compare(CompareOp.EQ, zero, zero, span=span)  # no compiler may know which turn is the last one
+    asked_again = Assign(turn, Logical(LogicalOp.AND, hidden, goes_on, span=span), span=span)
+    again = If(turn, (*following, asked_again), (), span=span)
     leave = If(Not(turn, span=span), (Break(span=span),), (), span=span)
     endless = While(Constant(True, BOOLEAN, span=span), (*loop.body, again, leave), span=span)
     return [*first, asked], endless

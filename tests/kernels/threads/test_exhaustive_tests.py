@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 
 import numpy as np
 import pytest
@@ -136,12 +137,43 @@ def test_numbers_are_hidden_only_beside_barriers() -> None:
         cuda.syncthreads()
         x[2] += 1
 
-    def text(kernel, dtype, *, takes):
-        caps = dataclasses.replace(IDEAL, takes_all_cases=takes)
-        kind = ArrayType(Scalar(dtype), 1, Layout.C)
-        return generate(lower_kernel(kernel.source, (kind,), caps), caps).source
-
     for dtype in (INT32, INT64):
-        assert text(beside, dtype, takes=False).count("(int)(get_work_dim() >> 3)") == 2
-        for plain in (text(alone, dtype, takes=False), text(beside, dtype, takes=True)):
+        assert _text(beside, dtype, takes=False).count("(int)(get_work_dim() >> 3)") == 2
+        for plain in (_text(alone, dtype, takes=False), _text(beside, dtype, takes=True)):
             assert "get_work_dim" not in plain
+
+
+def test_last_turns_of_loops_around_barriers_are_hidden() -> None:
+    """Of those whose number of turns is known. That there is a first turn is not hidden."""
+
+    @cuda.jit(device=True)
+    def exchanged(x, t):
+        x[t] += 1
+        cuda.syncthreads()
+
+    @cuda.jit
+    def loops(x, n):
+        t = cuda.threadIdx.x
+        for i in range(3):
+            exchanged(x, t)
+        for j in range(7, 1, -3):
+            cuda.syncthreads()
+            x[t] += j
+        for k in range(4):
+            x[t] += k
+        for m in range(n.shape[0]):
+            cuda.syncthreads()
+
+    hidden = _text(loops, INT32, takes=False)
+    assert "i == 0 || i < (3 ^ (int)(get_work_dim() >> 3));" in hidden
+    assert "j == 7 || j > (1 ^ (int)(get_work_dim() >> 3));" in hidden
+    for plain in ("k < 4;", "m < n_n0;"):
+        assert plain in hidden
+    for plain in ("i < 3;", "j > 1;", "k < 4;", "m < n_n0;"):
+        assert plain in _text(loops, INT32, takes=True)
+
+
+def _text(kernel, dtype, *, takes: bool) -> str:
+    caps = dataclasses.replace(IDEAL, takes_all_cases=takes)
+    kinds = (ArrayType(Scalar(dtype), 1, Layout.C),) * len(inspect.signature(kernel.py_func).parameters)
+    return generate(lower_kernel(kernel.source, kinds, caps), caps).source
