@@ -12,6 +12,7 @@ from portagpu.ir.nodes import (
     Assign,
     Break,
     CallFunction,
+    Cast,
     Continue,
     Evaluate,
     Expr,
@@ -28,7 +29,7 @@ from portagpu.ir.nodes import (
 from portagpu.ir.operations import PER_THREAD
 from portagpu.ir.program import Function, ParameterRole, Program
 from portagpu.ir.types import Pointer, Space, Type
-from portagpu.ir.walk import all_expressions, all_statements, blocks, children, expressions
+from portagpu.ir.walk import all_expressions, all_statements, blocks, children, expressions, own_calls
 
 Slot = tuple[str, Type]
 BLOCK_VOTES = frozenset({"syncthreads_count", "syncthreads_and", "syncthreads_or"})
@@ -140,7 +141,8 @@ class Uniformity:
 class Marks:
     """Which statements of a function hold a barrier or a return, found in one walk.
 
-    The frontend puts every barrier, and every call of a function with barriers, at the top of a statement.
+    The frontend puts every barrier, and every call of a function with barriers, at the top of a statement; later passes
+    put conversions around them.
     """
 
     def __init__(self, body: tuple[Stmt, ...], callees: frozenset[str]) -> None:
@@ -183,12 +185,11 @@ def callees_with_barriers(program: Program) -> frozenset[str]:
 
 def is_barrier(statement: Stmt, callees: frozenset[str]) -> bool:
     """Whether a statement is itself a barrier of the block, or calls a function that holds one."""
-    if not isinstance(statement, Evaluate | Assign):
-        return False
-    value = statement.value
-    if isinstance(value, CallFunction):
-        return value.function in callees
-    return isinstance(value, Operation) and value.name in BARRIERS
+    value = _computed(statement)
+    if isinstance(value, Operation) and value.name in BARRIERS:
+        return True
+    # passes that narrow or round results leave calls inside of other expressions
+    return value is not None and bool(callees) and any(call.function in callees for call in own_calls(statement))
 
 
 def may_wait(body: tuple[Stmt, ...], callees: frozenset[str]) -> bool:
@@ -197,8 +198,16 @@ def may_wait(body: tuple[Stmt, ...], callees: frozenset[str]) -> bool:
 
 
 def _is_warp_operation(statement: Stmt) -> bool:
-    value = statement.value if isinstance(statement, Evaluate | Assign) else None
+    value = _computed(statement)
     return isinstance(value, Operation) and value.name in WARP_OPERATIONS
+
+
+def _computed(statement: Stmt) -> Expr | None:
+    """What a statement evaluates; of a result of which only low bits are used, before they are cut off."""
+    value = statement.value if isinstance(statement, Evaluate | Assign) else None
+    while isinstance(value, Cast):
+        value = value.operand
+    return value
 
 
 def slots_in(expr: Expr) -> set[Slot]:

@@ -6,6 +6,7 @@ place. One driver took many of these variables for the same in all threads (docs
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from types import SimpleNamespace
 
@@ -14,7 +15,12 @@ import pytest
 from helpers.programs import define
 
 from portagpu import cuda
+from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.device import working_devices
+from portagpu.device.ideal_device import IDEAL
+from portagpu.dispatch.code.lowering import lower_kernel
+from portagpu.dtypes import FLOAT32, INT32, INT64, UINT32
+from portagpu.ir.types import ArrayType, Layout, Scalar
 
 BLOCK, GRID = 32, 3
 N = BLOCK * GRID
@@ -184,3 +190,74 @@ def test_all(device, shape, barrier):
     kinds = list(KINDS)
     for first in range(0, len(kinds), 3):  # few a kernel: its compilation takes time that grows fast
         check([(shape, kind, barrier) for kind in kinds[first : first + 3]])
+
+
+USED = (
+    "3",
+    "np.int8(value)",
+    "np.uint32(value)",
+    "np.int64(value) & 15",
+    "np.float16(value)",
+    "np.int64(value) >> 3",
+    "value",
+)
+_FOLLOWING = """\
+@cuda.jit(device=True)
+def following(cells, t, value):
+    cells[t] = value
+    cuda.syncthreads()
+    found = cells[(t + 1) % len(cells)]
+    cuda.syncthreads()
+    return found
+@cuda.jit
+def kernel(x, out):
+    cells = cuda.shared.array(64, np.DTYPE)
+    near = cuda.local.array(4, np.float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    cells[t] = 5
+    for k in range(4):
+        near[k] = x[(i + k) % x.size]
+    cuda.syncthreads()
+    if x[i] < 0:
+        return
+    part = near[1:]
+    value = following(cells, t, np.DTYPE(x[i]))
+    got = USED
+    part[int(got) % 3] = x[i] + got
+    cuda.syncthreads()
+    for k in range(4):
+        out[i, k] = near[k]
+"""
+
+
+def _following(dtype: str, used: str):
+    return define(_FOLLOWING.replace("DTYPE", dtype).replace("USED", used), "kernel")
+
+
+@pytest.mark.parametrize("used", USED)
+@pytest.mark.parametrize("dtype", ["int64", "uint32", "float16"])
+def test_parts_of_what_functions_with_barriers_return(device, dtype, used):
+    """No pass takes a call for one without a barrier because less of its result is used."""
+    kernel = _following(dtype, used)
+    x = np.random.default_rng(3).integers(-60, 120, 192).astype(np.int32)
+    out = np.full((192, 4), -1, np.float32)
+    kernel[3, 64](x, out)
+    expected = np.full((192, 4), -1, np.float32)
+    for i in np.flatnonzero(x >= 0):
+        after = x[i // 64 * 64 + (i + 1) % 64]
+        got = eval(used, {"np": np, "value": np.array(after if after >= 0 else 5).astype(dtype)[()]})
+        expected[i] = [x[(i + k) % 192] for k in range(4)]
+        expected[i, 1 + int(got) % 3] = x[i] + got
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("used", USED)
+@pytest.mark.parametrize("dtype", [INT64, UINT32])
+def test_no_branch_stands_around_such_functions(dtype, used):
+    """Where the driver needs divergent statements under branches of their own."""
+    caps = dataclasses.replace(IDEAL, sees_divergence=False, conditional_barriers=False)
+    kinds = ArrayType(Scalar(INT32), 1, Layout.C), ArrayType(Scalar(FLOAT32), 2, Layout.C)
+    text = generate(lower_kernel(_following(dtype.name, used).source, kinds, caps), caps).source
+    (line,) = (line for line in text.splitlines() if "following" in line and line.endswith(";") and "(cells" in line)
+    assert line.startswith("    ") and not line.startswith("     ")
