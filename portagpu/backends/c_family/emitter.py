@@ -37,13 +37,13 @@ from portagpu.source import Span
 
 
 class Emitter:
-    """Prints the body of one function; ``callees``: the functions that hold a barrier."""
+    """Prints the body of one function; ``marks``: its barriers, where last turns of loops around them are hidden."""
 
-    def __init__(self, function: Function, facts: Facts, printer: Printer, callees: frozenset[str]) -> None:
+    def __init__(self, function: Function, facts: Facts, printer: Printer, marks: Marks | None) -> None:
         self.function = function
         self.facts = facts
         self.printer = printer
-        self._marks = Marks(function.body, callees) if printer.helpers.hides_cases else None
+        self._marks = marks
         self.lines: list[Line] = []
         self._declared: set[tuple[str, Type]] = {(p.name, p.type) for p in function.parameters}
         self._declared |= {(a.name, Pointer(a.element, a.space)) for a in function.locals}
@@ -254,15 +254,16 @@ class Emitter:
         Around a barrier no compiler may know which turn is the last one where the driver takes its way out for another
         one's (docs/driver-quirks.md). That there is a first turn stays known: a way around barriers costs much there.
         """
-        text, relation, stop = self.printer.text, ">" if loop.descending else "<", loop.stop
-        plain = f"{counter} {relation} {text(stop, RELATION + 1)}"
+        printer, relation = self.printer, ">" if loop.descending else "<"
+        stop = printer.text(loop.stop, RELATION + 1)
+        plain = f"{counter} {relation} {stop}"
         if self._marks is None or not self._marks.has_barrier(loop):
             return plain
-        hidden = f"{counter} {relation} {self.printer.helpers.hidden_case(text(stop, RELATION + 1))}"
-        match loop.start, stop:
+        hidden = f"{counter} {relation} {printer.helpers.hidden_case(stop)}"
+        match loop.start, loop.stop:
             case Constant(value=first), Constant(value=end):
                 comes = first > end if loop.descending else first < end
-                return f"{counter} == {text(loop.start, EQUALITY + 1)} || {hidden}" if comes else plain
+                return f"{counter} == {printer.text(loop.start, EQUALITY + 1)} || {hidden}" if comes else plain
             case Constant(), Select(yes=Constant(), no=Constant()):  # of a gate
                 return hidden
         return plain

@@ -16,7 +16,7 @@ from portagpu.ir.analysis.choices import chooses_arrays, reads_local_arrays_apar
 from portagpu.ir.analysis.difference_sums import sums_differences
 from portagpu.ir.analysis.memory_order import communicates
 from portagpu.ir.analysis.spin_loops import waiting_loop
-from portagpu.ir.analysis.uniform import callees_with_barriers
+from portagpu.ir.analysis.uniform import Marks, callees_with_barriers
 from portagpu.ir.program import Function, MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.types import Pointer, Space, Vector
 from portagpu.passes.barriers.nested_loops import has_diverging_nest
@@ -31,7 +31,7 @@ class FunctionPrinter:
         self.dialect = dialect
         self.helpers = helpers
         self._taken = taken
-        self._callees = callees_with_barriers(program)
+        self._callees = callees_with_barriers(program) if helpers.hides_cases else frozenset[str]()
         self._communicates = communicates(program)
         self._chooses = not program.library and chooses_arrays(program)
         self._hides_ids = not helpers.caps.cuts_subscripts and cuts_wide_integers(program)
@@ -56,7 +56,7 @@ class FunctionPrinter:
             Line(f"{inline} {result} {name}({parameters or language.no_parameters}) {{", span),
         ]
         helpers.note(function.result)
-        body = Emitter(function, facts, printer, self._callees).run()
+        body = Emitter(function, facts, printer, self._marks(function)).run()
         if language.first_line:
             lines.append(Line(f"    {language.first_line}", span))
         lines += self._locals(function, printer, facts) + self._place(printer, span) + body
@@ -71,7 +71,7 @@ class FunctionPrinter:
             printer.names(parameter.name, parameter.type)
         for array in program.shared:
             printer.names(array.name, Pointer(array.element, Space.SHARED))
-        statements = Emitter(kernel, facts, printer, self._callees).run()
+        statements = Emitter(kernel, facts, printer, self._marks(kernel)).run()
         for array in program.shared:
             helpers.note(array.element)
         nests = not helpers.caps.diverging_nests and has_diverging_nest(program)
@@ -91,6 +91,9 @@ class FunctionPrinter:
             subgroup_size=subgroup_size,
         )
         return self.dialect.kernel(parts)
+
+    def _marks(self, function: Function) -> Marks | None:
+        return Marks(function.body, self._callees) if self.helpers.hides_cases else None
 
     def _printer(self, function: Function) -> tuple[Printer, Facts]:
         program = self.program

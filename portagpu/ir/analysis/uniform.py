@@ -203,7 +203,7 @@ def _is_warp_operation(statement: Stmt) -> bool:
 
 
 def _computed(statement: Stmt) -> Expr | None:
-    """What a statement evaluates; of a result of which only low bits are used, before they are cut off."""
+    """The value of a statement, without the conversions to the bits of it that are used."""
     value = statement.value if isinstance(statement, Evaluate | Assign) else None
     while isinstance(value, Cast):
         value = value.operand

@@ -96,7 +96,7 @@ def entered(loop: For | While, turn: Var, gate: Var | None) -> tuple[list[Stmt],
         first = [If(gate, tuple(first), (), span=span)] if first else []  # the start may read what the gate guards
     asked = Assign(turn, goes_on, span=span)
     zero = Constant(0, INT, span=span)
-    hidden = Compare(CompareOp.EQ, zero, zero, span=span)  # no compiler may know which turn is the last one
+    hidden = Compare(CompareOp.EQ, zero, zero, span=span)  # printed so that no compiler knows the last turn
     asked_again = Assign(turn, Logical(LogicalOp.AND, hidden, goes_on, span=span), span=span)
     again = If(turn, (*following, asked_again), (), span=span)
     leave = If(Not(turn, span=span), (Break(span=span),), (), span=span)

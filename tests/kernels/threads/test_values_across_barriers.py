@@ -255,7 +255,7 @@ def test_parts_of_what_functions_with_barriers_return(device, dtype, used):
 @pytest.mark.parametrize("used", USED)
 @pytest.mark.parametrize("dtype", [INT64, UINT32])
 def test_no_branch_stands_around_such_functions(dtype, used):
-    """Where the driver needs divergent statements under branches of their own."""
+    """Calls of functions with barriers stay out of the branches that a driver needs around divergent statements."""
     caps = dataclasses.replace(IDEAL, sees_divergence=False, conditional_barriers=False)
     kinds = ArrayType(Scalar(INT32), 1, Layout.C), ArrayType(Scalar(FLOAT32), 2, Layout.C)
     text = generate(lower_kernel(_following(dtype.name, used).source, kinds, caps), caps).source
